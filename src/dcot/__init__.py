@@ -1,0 +1,32 @@
+"""Dense Cohort of Terms: better text features from your own unlabelled documents.
+
+The public surface is what ``__all__`` lists. Names are imported on first use, so that
+``import dcot`` itself costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dcot._exceptions import DcotError
+from dcot._version import __version__
+
+if TYPE_CHECKING:
+    from dcot.estimator import DCoT
+
+__all__ = ["DCoT", "DcotError", "__version__"]
+
+_LAZY = {"DCoT": "dcot.estimator"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        value = getattr(import_module(_LAZY[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'dcot' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

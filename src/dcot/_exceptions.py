@@ -1,0 +1,65 @@
+"""Every error that dcot raises on purpose, in one place.
+
+::
+
+    DcotError
+    ├── InvalidParameterError (ValueError)   a setting outside its range
+    ├── InvalidInputError (ValueError)       documents that cannot be used as they are
+    ├── InvalidTypeError (TypeError)         a setting or documents of the wrong kind
+    ├── NotAvailableError (AttributeError)   not possible with these settings
+    ├── OutOfMemoryError (MemoryError)       predicted to be too large, before allocating
+    ├── MissingExtraError (ImportError)      an optional dependency is not installed
+    └── DatasetError (OSError)               a corpus is missing or not what it should be
+
+``dcot.estimator.ModelNotFittedError`` joins them: it also derives from scikit-learn's
+``NotFittedError`` and so cannot be defined here without importing scikit-learn.
+
+Each also derives from the Python (or scikit-learn) type that a caller would expect, so
+``except ValueError`` goes on working. A message says what was wrong, what was expected and
+what to do.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DatasetError",
+    "DcotError",
+    "InvalidInputError",
+    "InvalidParameterError",
+    "InvalidTypeError",
+    "MissingExtraError",
+    "NotAvailableError",
+    "OutOfMemoryError",
+]
+
+
+class DcotError(Exception):
+    """Root of all errors raised by dcot."""
+
+
+class InvalidParameterError(DcotError, ValueError):
+    """A setting is outside its range."""
+
+
+class InvalidInputError(DcotError, ValueError):
+    """Documents that cannot be used as they are: NaN, no terms, the wrong number of columns."""
+
+
+class InvalidTypeError(DcotError, TypeError):
+    """A setting or documents of the wrong kind."""
+
+
+class NotAvailableError(DcotError, AttributeError):
+    """The method exists, but cannot work with the current settings."""
+
+
+class OutOfMemoryError(DcotError, MemoryError):
+    """The work was predicted to need more memory than allowed; nothing was allocated."""
+
+
+class MissingExtraError(DcotError, ImportError):
+    """An optional dependency is not installed; the message has the pip command."""
+
+
+class DatasetError(DcotError, OSError):
+    """A corpus is missing, or is not what it should be."""
