@@ -1,0 +1,200 @@
+"""Compiled inner loops over sparse rows: what SciPy does on one thread, or by way of a copy.
+
+The last two arguments of each kernel, ``first`` and ``step``, say which blocks of ``ROWS`` rows
+it works on: first, first + step, … With ``step`` threads each takes its share in one call, and
+long rows (or the long end of a triangle) are spread evenly. Kernels release the GIL and write only
+to their own rows; ``dcot._machine.run_threads`` starts them. They are compiled on first use and
+cached on disk, so that a second process starts at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+ROWS = 64
+
+
+def _compiled(function: Kernel) -> Kernel:
+    options = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz"}, "boundscheck": False}
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no writable place for the cache: a read-only installation
+        compiled = numba.njit(cache=False, **options)(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+@_compiled
+def sparse_times_dense(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    dense: Array,
+    rows: Array,
+    columns: Array,
+    out: Array,
+    first: int,
+    step: int,
+) -> None:
+    """``out[i] = Σ_j X[i, j] · dense[j] + rows_i · columns``; the arrays are C-contiguous."""
+    n, width = out.shape
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row, factor = out[i], rows[i]
+            for c in range(width):
+                row[c] = factor * columns[c]
+            k, end = indptr[i], indptr[i + 1]
+            # Four terms at a time: the output row is then loaded and stored a quarter as often.
+            while k + 4 <= end:
+                v0, v1, v2, v3 = data[k], data[k + 1], data[k + 2], data[k + 3]
+                d0, d1 = dense[indices[k]], dense[indices[k + 1]]
+                d2, d3 = dense[indices[k + 2]], dense[indices[k + 3]]
+                for c in range(width):
+                    row[c] += v0 * d0[c] + v1 * d1[c] + v2 * d2[c] + v3 * d3[c]
+                k += 4
+            while k < end:
+                v0, d0 = data[k], dense[indices[k]]
+                for c in range(width):
+                    row[c] += v0 * d0[c]
+                k += 1
+
+
+@_compiled
+def gram_lower(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    t_indptr: Array,
+    t_indices: Array,
+    t_data: Array,
+    out: Array,
+    first: int,
+    step: int,
+) -> None:
+    """Add the lower triangle of ``X Xᵀ`` straight to a dense array.
+
+    ``t_*`` is the transpose of the same matrix, with sorted indices.
+    """
+    n = len(out)
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row = out[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                j, value = indices[k], data[k]
+                for t in range(t_indptr[j], t_indptr[j + 1]):
+                    other = t_indices[t]
+                    if other > i:
+                        break
+                    row[other] += value * t_data[t]
+
+
+@_compiled
+def centre_lower(
+    gram: Array, along: Array, across: Array, constant: float, first: int, step: int
+) -> None:
+    """``gram[i, k] −= along_i · across_k + across_i · along_k − constant · along_i · along_k``.
+
+    The lower triangle only. It turns ``M Mᵀ`` into ``(M − along ⊗ v)(M − along ⊗ v)ᵀ`` where
+    ``across = M v`` and ``constant = v · v``.
+    """
+    n = len(gram)
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row = gram[i]
+            a, b = along[i], across[i] - constant * along[i]
+            for k in range(i + 1):
+                row[k] -= a * across[k] + b * along[k]
+
+
+@_compiled
+def mirror_lower(matrix: Array, first: int, step: int) -> None:
+    """Copy the lower triangle over the upper one, in square tiles."""
+    n = len(matrix)
+    for block in range(first, -(-n // ROWS), step):
+        for tile in range(block + 1):
+            for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+                for k in range(tile * ROWS, min(i, (tile + 1) * ROWS)):
+                    matrix[k, i] = matrix[i, k]
+
+
+@_compiled
+def weighted_sums(matrix: Array, weights: Array, out: Array, first: int, step: int) -> None:
+    """``out[block, c] = Σ weights_i · matrix[i, c]`` over the rows of each block.
+
+    Here and below: sums by fixed blocks are the same for any number of threads.
+    """
+    n, width = matrix.shape
+    for block in range(first, -(-n // ROWS), step):
+        total = out[block]
+        total[:] = 0
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row, weight = matrix[i], weights[i]
+            for c in range(width):
+                total[c] += weight * row[c]
+
+
+@_compiled
+def column_dots(left: Array, right: Array, out: Array, first: int, step: int) -> None:
+    """``out[block, c] = Σ left[i, c] · right[i, c]`` over the rows of each block."""
+    n, width = left.shape
+    for block in range(first, -(-n // ROWS), step):
+        total = out[block]
+        total[:] = 0
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            a, b = left[i], right[i]
+            for c in range(width):
+                total[c] += a[c] * b[c]
+
+
+@_compiled
+def lanczos_update(
+    new: Array,
+    current: Array,
+    previous: Array,
+    alpha: Array,
+    beta: Array,
+    out: Array,
+    first: int,
+    step: int,
+) -> None:
+    """``new −= alpha · current + beta · previous`` by column, and its squares as ``out``."""
+    n, width = new.shape
+    for block in range(first, -(-n // ROWS), step):
+        total = out[block]
+        total[:] = 0
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row, a, b = new[i], current[i], previous[i]
+            for c in range(width):
+                value = row[c] - alpha[c] * a[c] - beta[c] * b[c]
+                row[c] = value
+                total[c] += value * value
+
+
+@_compiled
+def scale_columns(matrix: Array, factor: Array, out: Array, first: int, step: int) -> None:
+    """``out[i, c] = factor_c · matrix[i, c]``."""
+    n, width = matrix.shape
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            target, row = out[i], matrix[i]
+            for c in range(width):
+                target[c] = factor[c] * row[c]
+
+
+@_compiled
+def add_combination(basis: Array, factors: Array, out: Array, first: int, step: int) -> None:
+    """``out[i, c] += Σ_k factors[k, c] · basis[k, i, c]``."""
+    n, width = out.shape
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row = out[i]
+            for k in range(len(factors)):
+                vectors, factor = basis[k, i], factors[k]
+                for c in range(width):
+                    row[c] += factor[c] * vectors[c]

@@ -1,0 +1,321 @@
+"""One layer of the method, and a stack of them fitted to a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot._exceptions import InvalidParameterError
+from dcot._progress import Progress, silent
+from dcot.centred import Centred, Matrix, centre_scatter, gram_lower, times
+from dcot.corruption import System, marginalise
+from dcot.moments import Moments
+from dcot.solvers import SOLVERS, Solution, dual, primal
+from dcot.solvers.choice import allowance, check_memory, choose, shape_of
+
+Array = NDArray[Any]
+
+# Outputs of a layer for so many bytes of documents are made at a time.
+BLOCK_BYTES = 64_000_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a fit needs to know besides the corpus; noise and shrinkage by layer."""
+
+    noise: tuple[float, ...]
+    shrinkage: tuple[float, ...]
+    ridge: float = 0.0
+    squash: str = "tanh"
+    centre: bool = False  # later layers work on centred input: removed means set to the mean
+    means: bool = True  # the mean output of every layer is wanted
+    solver: str = "auto"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    memory_limit: float | None = None
+    progress: Progress = silent
+
+    @property
+    def n_layers(self) -> int:
+        return len(self.noise)
+
+
+@dataclass
+class Layer:
+    """``squash(x @ coef_ + intercept_)``, and how it was learned.
+
+    Attributes
+    ----------
+    coef_ : inputs × prototypes
+    intercept_ : length of the prototypes
+    mean_ : mean output over the corpus, or None where it was not wanted
+    loss_ : expected reconstruction error on corrupted input
+    """
+
+    coef_: Array
+    intercept_: Array
+    squash: str
+    loss_: float
+    solver_: str
+    n_iter_: int = 0
+    converged_: bool = True
+    mean_: Array | None = None
+
+    def linear(self, X: Matrix) -> Array:
+        """The predicted prototype values, before squashing."""
+        if not sp.issparse(X):
+            return np.asarray(X @ self.coef_ + self.intercept_)
+        ones = np.ones(X.shape[0], dtype=self.coef_.dtype)
+        return times(X, self.coef_, ones, self.intercept_)
+
+    def outputs(self, X: Matrix) -> Array:
+        values = self.linear(X)
+        return np.tanh(values, out=values) if self.squash == "tanh" else values
+
+
+def row_blocks(n: int, row_bytes: float, block_bytes: float = BLOCK_BYTES) -> Iterator[slice]:
+    """Slices of rows that are about ``block_bytes`` together, at least 64 rows each."""
+    rows = max(64, int(block_bytes // max(row_bytes, 1)))
+    for start in range(0, n, rows):
+        yield slice(start, min(start + rows, n))
+
+
+def fit_stacks(
+    X: Matrix,
+    weights: Array | None,
+    moments: Moments,
+    prototypes: Array,
+    variants: Sequence[Settings],
+) -> Iterator[list[Layer]]:
+    """One stack of layers per variant; variants differ in their noise only.
+
+    Their first layers share what they can: a Gram matrix, a scatter matrix or a Krylov space.
+    """
+    firsts = _first_layers(X, weights, moments, prototypes, variants)
+    for settings, (layer, system) in zip(variants, firsts, strict=True):
+        yield _deepen(X, weights, moments, prototypes, layer, system, settings)
+
+
+def _first_layers(
+    X: Matrix,
+    weights: Array | None,
+    moments: Moments,
+    prototypes: Array,
+    variants: Sequence[Settings],
+) -> Iterator[tuple[Layer, System]]:
+    common = variants[0]
+    centred = Centred.of(X, moments.mean, weights)
+    options = (common.shrinkage[0], common.ridge)
+    systems = [_system(moments, variant.noise[0], *options) for variant in variants]
+    for group in _sharing(systems):
+        solver = common.solver
+        limit, tol, max_iter = common.memory_limit, common.tol, common.max_iter
+        if solver == "auto":
+            solver = choose(centred, prototypes, group, limit=limit, tol=tol, max_iter=max_iter)
+        else:
+            check_memory(solver, shape_of(centred, len(prototypes), len(group)), limit)
+        say = partial(common.progress, f"layer 1 ({solver})")
+        say(0.0)
+        solutions = SOLVERS[solver].solve(
+            centred, prototypes, group, tol=tol, max_iter=max_iter, progress=say
+        )
+        for system, solution in zip(group, solutions, strict=True):
+            yield _layer(solution, solver, system, moments, prototypes, common.squash), system
+
+
+def _system(moments: Moments, noise: float, shrinkage: float, ridge: float) -> System:
+    return marginalise(moments, noise, shrinkage=shrinkage, ridge=ridge)
+
+
+def _sharing(systems: Sequence[System]) -> Iterator[list[System]]:
+    """Runs of systems that can be solved together: of one scale, all with noise."""
+    group: list[System] = []
+    for system in systems:
+        together = (
+            group
+            and system.shift > 0
+            and group[0].shift > 0
+            and np.array_equal(group[0].scale, system.scale)
+        )
+        if group and not together:
+            yield group
+            group = []
+        group.append(system)
+    if group:
+        yield group
+
+
+def _layer(
+    solution: Solution,
+    solver: str,
+    system: System,
+    moments: Moments,
+    targets: Array,
+    squash: str,
+) -> Layer:
+    coef = solution.coef
+    intercept = system.intercept(coef, moments.mean[targets]).astype(coef.dtype)
+    variation = float(moments.variation()[targets].sum())
+    loss = system.loss(moments.n, variation, solution.gain, coef)
+    layer = Layer(coef, intercept, squash, loss, solver, solution.n_iter, solution.converged)
+    if squash == "identity":
+        layer.mean_ = system.output_mean(coef, moments.mean[targets])
+    return layer
+
+
+def _deepen(
+    X: Matrix,
+    weights: Array | None,
+    moments: Moments,
+    prototypes: Array,
+    layer: Layer,
+    system: System,
+    settings: Settings,
+) -> list[Layer]:
+    layers = [layer]
+    outputs = _Outputs(X, weights, len(prototypes), layer.coef_.dtype, settings)
+    for index in range(1, settings.n_layers):
+        say = partial(settings.progress, f"layer {index + 1}")
+        say(0.0)
+        outputs.advance(layers[-1])
+        layers.append(_next_layer(outputs, layers[-1], settings, index))
+        say(1.0)
+    if settings.means and layers[-1].mean_ is None:
+        outputs.advance(layers[-1])
+        layers[-1].mean_ = outputs.mean()
+    return layers
+
+
+def _next_layer(outputs: _Outputs, below: Layer, settings: Settings, index: int) -> Layer:
+    moments, scatter = outputs.moments(below.mean_)
+    below.mean_ = moments.mean
+    system = _later_system(moments, settings, index)
+    everything = np.arange(moments.n_terms)
+    if outputs.n < moments.n_terms and (Z := outputs.whole()) is not None:
+        solver = "dual"
+        centred = Centred.of(Z, moments.mean, outputs.weights)
+        solution = next(dual.solve(centred, everything, [system]))
+    else:
+        solver = "primal"
+        solution = next(primal.solve_scatter(scatter, everything, [system]))
+    return _layer(solution, solver, system, moments, everything, settings.squash)
+
+
+def _later_system(moments: Moments, settings: Settings, index: int) -> System:
+    return marginalise(
+        moments,
+        settings.noise[index],
+        shrinkage=settings.shrinkage[index],
+        ridge=settings.ridge,
+        fill=moments.mean if settings.centre else None,
+    )
+
+
+def fit_stack_from_moments(moments: Moments, prototypes: Array, settings: Settings) -> list[Layer]:
+    """The stack from a corpus' moments alone: one layer, or any depth without squashing."""
+    if settings.n_layers > 1 and settings.squash != "identity":
+        raise InvalidParameterError(
+            "several layers with squash='tanh' cannot be learned from moments: the documents "
+            "have to be seen again; use fit, n_layers=1 or squash='identity'"
+        )
+    scatter = moments.centred_scatter()
+    system = _system(moments, settings.noise[0], settings.shrinkage[0], settings.ridge)
+    solution = next(primal.solve_scatter(scatter.copy(), prototypes, [system]))
+    layers = [_layer(solution, "primal", system, moments, prototypes, settings.squash)]
+    scatter = np.tril(scatter) + np.tril(scatter, -1).T
+    for index in range(1, settings.n_layers):
+        coef, mean = layers[-1].coef_, layers[-1].mean_
+        assert mean is not None
+        scatter = coef.T @ (scatter @ coef)
+        moments = _moments_from_scatter(moments.n, np.asarray(mean, dtype=np.float64), scatter)
+        system = _later_system(moments, settings, index)
+        everything = np.arange(len(mean))
+        solution = next(primal.solve_scatter(scatter.copy(), everything, [system]))
+        layers.append(_layer(solution, "primal", system, moments, everything, "identity"))
+    return layers
+
+
+def _moments_from_scatter(n: float, mean: Array, scatter: Array) -> Moments:
+    squares = np.einsum("ii->i", scatter).astype(np.float64) + n * mean**2
+    return Moments(n, n * mean, squares, np.zeros_like(mean))
+
+
+class _Outputs:
+    """What the layers so far make of the corpus, block by block; kept only if it is small."""
+
+    def __init__(
+        self, X: Matrix, weights: Array | None, width: int, dtype: Any, settings: Settings
+    ) -> None:
+        self.X, self.weights = X, weights
+        self.n, self.width, self.dtype = X.shape[0], width, np.dtype(dtype)
+        row = width * self.dtype.itemsize
+        self.slices = list(row_blocks(self.n, row))
+        share = 0.25 * allowance(settings.memory_limit)
+        self.layers: list[Layer] = []
+        self.kept: Array | None = None
+        self.keep = self.n * row <= max(share, BLOCK_BYTES)
+
+    def advance(self, layer: Layer) -> None:
+        """From the outputs of one layer to those of the next."""
+        if not self.keep:
+            self.layers.append(layer)
+            return
+        if self.kept is None:
+            self.kept = np.empty((self.n, self.width), dtype=self.dtype)
+            for rows in self.slices:
+                self.kept[rows] = layer.outputs(self.X[rows])
+        else:
+            for rows in self.slices:
+                self.kept[rows] = layer.outputs(self.kept[rows])
+
+    def whole(self) -> Array | None:
+        return self.kept
+
+    def __iter__(self) -> Iterator[tuple[Array, Array | None]]:
+        for rows in self.slices:
+            weights = None if self.weights is None else self.weights[rows]
+            if self.kept is not None:
+                yield self.kept[rows], weights
+                continue
+            Z: Matrix = self.X[rows]
+            for layer in self.layers:
+                Z = layer.outputs(Z)
+            yield Z, weights
+
+    def mean(self) -> Array:
+        """The mean output."""
+        total, size = np.zeros(self.width), 0.0
+        for Z, weights in self:
+            total += Z.sum(axis=0, dtype=np.float64) if weights is None else weights @ Z
+            size += len(Z) if weights is None else float(weights.sum())
+        return total / size
+
+    def moments(self, near: Array | None) -> tuple[Moments, Array]:
+        """Moments, and the centred scatter matrix (lower triangle).
+
+        ``near`` is a guess of the mean: sums around it lose no digits to it.
+        """
+        if near is None:
+            near = next(iter(self))[0].mean(axis=0, dtype=np.float64)
+        origin = near.astype(self.dtype)
+        scatter = np.zeros((self.width, self.width), dtype=self.dtype)
+        total, size = np.zeros(self.width), 0.0
+        for Z, weights in self:
+            shifted = Z - origin
+            if weights is not None:
+                size += float(weights.sum())
+                total += weights @ shifted
+                shifted *= np.sqrt(weights).astype(self.dtype)[:, None]
+            else:
+                size += len(Z)
+                total += shifted.sum(axis=0, dtype=np.float64)
+            scatter = gram_lower(shifted.T, out=scatter)
+        scatter = centre_scatter(scatter, total / size, size)
+        mean = origin.astype(np.float64) + total / size
+        return _moments_from_scatter(size, mean, scatter), scatter

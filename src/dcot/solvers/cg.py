@@ -1,0 +1,226 @@
+"""Conjugate gradients, matrix-free: for corpora where both documents and terms are many.
+
+The Lanczos form: each right-hand side builds its own Krylov basis of ``G`` (or of ``YᵀY``,
+whichever is smaller), with many right-hand sides side by side so that one sweep over the sparse
+matrix serves them all. The basis does not depend on the shift ``t/q``: one space serves every
+noise level, and the iterates are those of conjugate gradients at each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot._machine import run_threads
+from dcot.centred import Centred
+from dcot.corruption import System
+from dcot.solvers._base import Shape, Solution, column_blocks, quiet
+
+Array = NDArray[Any]
+
+# Right-hand sides side by side. A basis of a few dozen such blocks is what the memory goes to.
+WIDTH = 128
+EXPECTED_ITERATIONS = 12
+
+
+def solve(
+    centred: Centred,
+    targets: Array,
+    systems: Sequence[System],
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    progress: Callable[[float], None] = quiet,
+) -> Iterator[Solution]:
+    """Solve all systems in one Krylov space per right-hand side, to the relative residual tol."""
+    space = _Space(centred, systems[0])
+    shifts = np.array([system.shift / system.keep for system in systems])
+    shape = (centred.shape[1], len(targets))
+    results = [Solution(np.empty(shape, dtype=centred.dtype), 0.0, 0) for _ in systems]
+    for block in column_blocks(len(targets), WIDTH):
+        right = space.right(targets[block])
+        lanczos = _Lanczos(space.operator, right, shifts)
+        lanczos.run(tol, max_iter)
+        for index, (system, result) in enumerate(zip(systems, results, strict=True)):
+            solution = lanczos.solution(index)
+            solution /= solution.dtype.type(system.keep)
+            result.coef[:, block], gain = space.back(solution, right, system)
+            result.gain += gain
+            result.n_iter = max(result.n_iter, lanczos.n_iter)
+            result.converged = result.converged and lanczos.converged
+        progress(block.stop / len(targets))
+    yield from results
+
+
+def count_iterations(
+    centred: Centred, targets: Array, systems: Sequence[System], *, tol: float, max_iter: int
+) -> int:
+    """How many iterations a few of the right-hand sides need: a cheap look ahead."""
+    space = _Space(centred, systems[0])
+    shifts = np.array([system.shift / system.keep for system in systems])
+    few = targets[:: max(1, len(targets) // 8)][:8]
+    lanczos = _Lanczos(space.operator, space.right(few), shifts)
+    lanczos.run(tol, max_iter)
+    return lanczos.n_iter
+
+
+class _Space:
+    """Documents or terms, whichever are fewer: where the vectors of the iteration live."""
+
+    def __init__(self, centred: Centred, system: System) -> None:
+        self.centred = centred
+        self.root = system.inverse_root.astype(centred.dtype)
+        self.Y = centred.scaled(self.root)
+        self.by_documents = centred.shape[0] <= centred.shape[1]
+
+    def operator(self, vectors: Array) -> Array:
+        if self.by_documents:
+            return self.Y.times(self.Y.transpose_times(vectors))
+        return self.Y.transpose_times(self.Y.times(vectors))
+
+    def right(self, targets: Array) -> Array:
+        columns = self.centred.columns(targets)
+        return columns if self.by_documents else self.Y.transpose_times(columns)
+
+    def back(self, solution: Array, right: Array, system: System) -> tuple[Array, float]:
+        """W's columns, and tr WᵀC[:, P], from the solution."""
+        if self.by_documents:
+            rebuilt = right - solution.dtype.type(system.shift) * solution
+            gain = float(np.vdot(rebuilt, right)) / system.keep
+            solution = self.Y.transpose_times(solution)
+        else:
+            gain = float(np.vdot(solution, right))
+        return solution * self.root[:, None], gain
+
+
+class _Basis:
+    """Blocks of vectors, a few to an allocation: it grows, and is combined in few sweeps."""
+
+    PIECE = 8
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape, self.dtype = shape, dtype
+        self.pieces: list[Array] = []
+        self.count = 0
+
+    def append(self, vectors: Array, factor: Array) -> Array:
+        """Store ``vectors`` with its columns multiplied by ``factor``."""
+        from dcot._kernels import scale_columns
+
+        if self.count % self.PIECE == 0:
+            self.pieces.append(np.empty((self.PIECE, *self.shape), dtype=self.dtype))
+        slot: Array = self.pieces[-1][self.count % self.PIECE]
+        run_threads(scale_columns, vectors, factor.astype(self.dtype), slot, work=slot.size)
+        self.count += 1
+        return slot
+
+    def combine(self, factors: Array) -> Array:
+        """``Σ_k factors[k] · basis[k]``, factors by column."""
+        from dcot._kernels import add_combination
+
+        out = np.zeros(self.shape, dtype=self.dtype)
+        factors = factors.astype(self.dtype)
+        for start, piece in zip(range(0, len(factors), self.PIECE), self.pieces, strict=False):
+            part = factors[start : start + self.PIECE]
+            run_threads(add_combination, piece, part, out, work=out.size * len(part))
+        return out
+
+
+class _Lanczos:
+    """Conjugate gradients for ``(operator + shift) x = right``, all shifts in one basis."""
+
+    def __init__(self, operator: Callable[[Array], Array], right: Array, shifts: Array) -> None:
+        self.operator, self.right = operator, right
+        self.shifts = shifts[:, None]
+        self.basis = _Basis(right.shape, right.dtype)
+        # The tridiagonal matrix plus each shift as L D Lᵀ, one row a step: the entries of D and
+        # of L below the diagonal, and L⁻¹ times the right-hand side. Each is shifts × columns.
+        self.pivots: list[Array] = []
+        self.ratios: list[Array] = []
+        self.forward: list[Array] = []
+        self.n_iter = 0
+        self.converged = False
+
+    def run(self, tol: float, max_iter: int) -> None:
+        """Extend the basis until every column has converged at every shift."""
+        norms = np.sqrt(_dots(self.right, self.right))
+        current = self.basis.append(self.right, _inverse(norms))
+        previous = np.zeros_like(current)
+        beta, size = np.zeros(len(norms)), np.zeros(len(norms))
+        while True:
+            image = self.operator(current)
+            alpha = _dots(current, image)
+            size = np.maximum(size, np.abs(alpha) + beta)
+            # What is below this is rounding: the basis of that column is exhausted.
+            tiny = np.finfo(image.dtype).eps * size
+            self._extend(alpha, beta, norms, tiny)
+            beta = np.sqrt(_update(image, current, previous, alpha, beta))
+            beta = np.where(beta <= tiny, 0.0, beta)
+            residual = beta * np.abs(self.forward[-1] / self.pivots[-1])
+            self.converged = bool((residual <= tol * norms).all())
+            if self.converged or self.n_iter >= max_iter:
+                return
+            previous, current = current, self.basis.append(image, _inverse(beta))
+
+    def _extend(self, alpha: Array, beta: Array, norms: Array, tiny: Array) -> None:
+        if self.n_iter:
+            ratio = beta / self.pivots[-1]
+            forward = -ratio * self.forward[-1]
+        else:
+            ratio = np.zeros((len(self.shifts), len(norms)))
+            forward = np.tile(norms, (len(self.shifts), 1))
+        pivot = alpha + self.shifts - beta * ratio
+        self.pivots.append(np.where(np.abs(pivot) <= tiny, np.inf, pivot))
+        self.ratios.append(ratio)
+        self.forward.append(forward)
+        self.n_iter += 1
+
+    def solution(self, index: int) -> Array:
+        """The solution at one shift: back substitution, then a combination of the basis."""
+        weights = [self.forward[-1][index] / self.pivots[-1][index]]
+        for k in reversed(range(self.n_iter - 1)):
+            own = self.forward[k][index] / self.pivots[k][index]
+            weights.append(own - self.ratios[k + 1][index] * weights[-1])
+        return self.basis.combine(np.array(weights[::-1]))
+
+
+def _inverse(values: Array) -> Array:
+    safe = np.where(values > 0, values, 1.0)
+    return np.where(values > 0, 1.0 / safe, 0.0)
+
+
+def _sums(vectors: Array) -> Array:
+    from dcot._kernels import ROWS
+
+    return np.empty((-(-len(vectors) // ROWS), vectors.shape[1]), dtype=vectors.dtype)
+
+
+def _dots(left: Array, right: Array) -> Array:
+    from dcot._kernels import column_dots
+
+    sums = _sums(left)
+    run_threads(column_dots, left, right, sums, work=left.size)
+    return np.asarray(sums.sum(axis=0, dtype=np.float64))
+
+
+def _update(image: Array, current: Array, previous: Array, alpha: Array, beta: Array) -> Array:
+    from dcot._kernels import lanczos_update
+
+    sums = _sums(image)
+    a, b = alpha.astype(image.dtype), beta.astype(image.dtype)
+    run_threads(lanczos_update, image, current, previous, a, b, sums, work=2 * image.size)
+    return np.asarray(sums.sum(axis=0, dtype=np.float64))
+
+
+def memory(shape: Shape) -> float:
+    width = min(shape.r, WIDTH) * shape.itemsize
+    vectors = EXPECTED_ITERATIONS * min(shape.n, shape.d) + shape.n + 2 * shape.d
+    return shape.n_systems * shape.result + shape.matrix + width * vectors
+
+
+def sparse_work(shape: Shape, iterations: int) -> float:
+    """Multiplications with stored values of X for one system."""
+    return 2.0 * shape.nnz * shape.r * (iterations + 0.5)

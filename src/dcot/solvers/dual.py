@@ -1,0 +1,90 @@
+"""The dual, n × n: for few documents.
+
+With ``Y = X_c B^{-½}`` and ``G = Y Yᵀ``, ``W = B^{-½} Yᵀ V`` where ``(q·G + t·I) V = X_c[:, P]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.centred import Centred
+from dcot.corruption import System
+from dcot.solvers._base import (
+    COLUMNS,
+    Shape,
+    Solution,
+    column_blocks,
+    least_norm,
+    positive_definite,
+    quiet,
+)
+
+Array = NDArray[Any]
+
+
+def solve(
+    centred: Centred,
+    targets: Array,
+    systems: Sequence[System],
+    *,
+    tol: float = 0.0,
+    max_iter: int = 0,
+    progress: Callable[[float], None] = quiet,
+) -> Iterator[Solution]:
+    """Solve by Cholesky factorisation; all systems share the Gram matrix."""
+    root = systems[0].inverse_root
+    Y = centred.scaled(root)
+    gram = Y.gram()
+    for index, system in enumerate(systems):
+        own = gram if index == len(systems) - 1 else gram.copy()
+        yield _solve_one(centred, Y, own, targets, system)
+        progress((index + 1) / len(systems))
+
+
+def _solve_one(
+    centred: Centred, Y: Centred, gram: Array, targets: Array, system: System
+) -> Solution:
+    apply = _factorise(Y, gram, system)
+    d = centred.shape[1]
+    root = system.inverse_root.astype(gram.dtype)
+    coef = np.empty((d, len(targets)), dtype=gram.dtype)
+    gain = 0.0
+    for block in column_blocks(len(targets)):
+        right = centred.columns(targets[block], order="F")
+        dual = apply(right.copy(order="F"))
+        # X_c W = G V = (X_c[:, P] − t V) / q
+        rebuilt = right - system.shift * dual
+        gain += float(np.vdot(rebuilt, right)) / system.keep
+        coef[:, block] = Y.transpose_times(np.ascontiguousarray(dual)) * root[:, None]
+    return Solution(coef, gain)
+
+
+def _factorise(Y: Centred, gram: Array, system: System) -> Any:
+    if system.shift > 0:
+        solver = positive_definite(_shifted(gram, system))
+        if solver is not None:
+            return solver
+        gram = Y.gram()  # the factorisation has overwritten it
+    return least_norm(_shifted(gram, system))
+
+
+def _shifted(gram: Array, system: System) -> Array:
+    gram *= gram.dtype.type(system.keep)
+    np.einsum("ii->i", gram)[:] += gram.dtype.type(system.shift)
+    return gram
+
+
+def memory(shape: Shape) -> float:
+    gram = float(shape.n) ** 2 * shape.itemsize * (2 if shape.n_systems > 1 else 1)
+    columns = min(shape.r, COLUMNS) * shape.itemsize
+    # three blocks of n columns and one of d are alive when W's block is written
+    return gram + shape.result + shape.matrix + columns * (3 * shape.n + shape.d)
+
+
+def flops(shape: Shape) -> float:
+    """Dense operations for one system."""
+    return shape.n**3 / 3 + 2.0 * shape.n**2 * shape.r
