@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dcot.datasets._corpus import Corpus
 from dcot.datasets._dmoz import load_dmoz
+from dcot.datasets._docstrings import load_docstrings
 from dcot.datasets._imdb import load_imdb
 from dcot.datasets._orange import load_20newsgroups, load_r8, load_r52
 from dcot.datasets._registry import available, load
@@ -20,6 +21,7 @@ __all__ = [
     "load",
     "load_20newsgroups",
     "load_dmoz",
+    "load_docstrings",
     "load_imdb",
     "load_r8",
     "load_r52",

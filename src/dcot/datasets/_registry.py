@@ -8,6 +8,7 @@ from typing import Any
 from dcot._exceptions import InvalidParameterError
 from dcot.datasets._corpus import Corpus
 from dcot.datasets._dmoz import load_dmoz
+from dcot.datasets._docstrings import load_docstrings
 from dcot.datasets._imdb import load_imdb
 from dcot.datasets._orange import load_20newsgroups, load_r8, load_r52
 from dcot.datasets._reuters_matrix import load_reuters_matrix
@@ -17,6 +18,7 @@ __all__ = ["available", "load"]
 _LOADERS: dict[str, Callable[..., Corpus]] = {
     "20newsgroups": load_20newsgroups,
     "dmoz": load_dmoz,
+    "docstrings": load_docstrings,
     "imdb": load_imdb,
     "r8": load_r8,
     "r52": load_r52,
