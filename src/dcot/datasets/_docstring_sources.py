@@ -41,8 +41,8 @@ STANDARD_LIBRARY = {
 
 # Not subject matter of their own: tests, build tools, vendored code, helpers of all kinds.
 SKIPPED = frozenset(
-    "tests test testing conftest setup __pycache__ _build_utils _lib _utils distutils externals "
-    "f2py utils".split()
+    {"tests", "test", "testing", "conftest", "setup", "__pycache__", "_build_utils", "_lib"}
+    | {"_utils", "distutils", "externals", "f2py", "utils"}
 )
 
 # NumPy's top level is implemented in these folders.
@@ -92,8 +92,11 @@ def _python_files(path: Path) -> Iterator[Path]:
 def _read(path: Path) -> Iterator[tuple[str, str]]:
     """Name and docstring of each public class, function and method of a file."""
     try:
+        source = path.read_bytes()
+        if b'"""' not in source and b"'''" not in source:
+            return  # nothing to find: saves parsing tables of numbers
         with _quiet():
-            tree = ast.parse(path.read_bytes())
+            tree = ast.parse(source)
     except (SyntaxError, ValueError, OSError):
         return  # a template, or a file for another Python: not ours to judge
     yield from _in_body(tree.body, "")
@@ -107,7 +110,7 @@ def _in_body(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, str]]:
         if node.name.startswith("_"):
             continue
         name = f"{prefix}{node.name}"
-        if text := ast.get_docstring(node):
+        if text := ast.get_docstring(node, clean=False):
             yield name, text
         if isinstance(node, ast.ClassDef):
             yield from _in_body(node.body, f"{name}.")

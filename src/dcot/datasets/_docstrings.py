@@ -11,7 +11,7 @@ import numpy as np
 from dcot._exceptions import DatasetError
 from dcot.datasets._corpus import Corpus
 from dcot.datasets._docstring_sources import Docstring, package_docstrings, standard_docstrings
-from dcot.datasets._docstring_text import make_cleaner
+from dcot.datasets._docstring_text import Cleaner
 
 __all__ = ["load_docstrings"]
 
@@ -37,7 +37,7 @@ def load_docstrings(min_class_size: int = 40) -> Corpus:
     min_class_size : int
         Subpackages with fewer documents are left out.
     """
-    found = _distinct(list(_all_docstrings()))
+    found = _distinct(list(_all_docstrings(min_class_size)))
     sizes = Counter(label for label, _, _ in found)
     kept = sorted(item for item in found if sizes[item[0]] >= min_class_size)
     if len({label for label, _, _ in kept}) < 2:
@@ -61,12 +61,16 @@ def load_docstrings(min_class_size: int = 40) -> Corpus:
     )
 
 
-def _all_docstrings() -> Iterator[Docstring]:
+def _all_docstrings(min_class_size: int) -> Iterator[Docstring]:
+    """Cleaned docstrings of the labels that have enough of them to begin with."""
     found = list(standard_docstrings()) + list(_numpy_random())
     for package in _PACKAGES:
         found += package_docstrings(package)
-    clean = make_cleaner({label for label, _, _ in found})
+    sizes = Counter(label for label, _, _ in found)
+    clean = Cleaner(sizes).clean
     for label, name, docstring in found:
+        if sizes[label] < min_class_size:
+            continue
         text = clean(docstring)
         if len(text.split()) >= _MIN_WORDS:
             yield label, name, text
