@@ -12,8 +12,10 @@ from dcot.datasets._dmoz import load_dmoz
 from dcot.datasets._docstrings import load_docstrings
 from dcot.datasets._imdb import load_imdb
 from dcot.datasets._orange import load_20newsgroups, load_r8, load_r52
+from dcot.datasets._own import load_folder, load_table
 from dcot.datasets._registry import available, load
 from dcot.datasets._reuters_matrix import load_reuters_matrix
+from dcot.datasets._reuters_text import load_reuters_text
 
 __all__ = [
     "Corpus",
@@ -22,8 +24,11 @@ __all__ = [
     "load_20newsgroups",
     "load_dmoz",
     "load_docstrings",
+    "load_folder",
     "load_imdb",
     "load_r8",
     "load_r52",
     "load_reuters_matrix",
+    "load_reuters_text",
+    "load_table",
 ]

