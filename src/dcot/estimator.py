@@ -457,7 +457,8 @@ class DCoT(TransformerMixin, BaseEstimator):
             X = _canonical(X, dtype)
             values = X.data
         else:
-            X = values = np.ascontiguousarray(X, dtype=dtype)
+            with np.errstate(over="ignore"):
+                X = values = np.ascontiguousarray(X, dtype=dtype)
         if dtype == np.float32 and not np.isfinite(values).all():
             raise InvalidInputError(
                 "X has values too large for float32: rescale X, or use dtype='float64'"

@@ -22,6 +22,7 @@ DENSE = 85e9  # factorising and solving, float32; half of it in float64
 SPARSE = 9e9  # sparse times dense with the vector work of an iteration, float32; half in float64
 SCATTERED = 1.2e9  # additions into a dense Gram matrix
 SETUP = 2e-3  # seconds for what every solver does once
+BLINK = 0.02  # a direct solver that takes no longer is taken: its digits are free
 
 
 def shape_of(
@@ -63,15 +64,16 @@ def choose(
     if not fitting:
         smallest = min(SOLVERS, key=lambda name: SOLVERS[name].memory(shape))
         check_memory(smallest, shape, limit)
+    direct = [name for name in fitting if name != "cg"]
     if systems[0].shift == 0:
         # Without noise the system may be singular, and the iteration slow.
-        direct = [name for name in fitting if name != "cg"]
         return min(direct, key=lambda name: SOLVERS[name].memory(shape)) if direct else "cg"
-    iterations = 0
-    if "cg" in fitting and len(fitting) > 1:
-        ahead = {"tol": tol, "max_iter": min(max_iter, 50)}
-        iterations = cg.count_iterations(centred, targets, systems, **ahead)  # type: ignore[arg-type]
-    return min(fitting, key=lambda name: seconds(name, centred, shape, iterations))
+    times = {name: seconds(name, centred, shape, 0) for name in direct}
+    if "cg" in fitting and min(times.values(), default=np.inf) > BLINK:
+        ahead = min(max_iter, 50)
+        iterations = cg.count_iterations(centred, targets, systems, tol=tol, max_iter=ahead)
+        times["cg"] = seconds("cg", centred, shape, iterations)
+    return min(times, key=lambda name: times[name])
 
 
 def allowance(limit: float | None) -> float:

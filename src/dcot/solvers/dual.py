@@ -41,8 +41,9 @@ def solve(
     gram = Y.gram()
     for index, system in enumerate(systems):
         own = gram if index == len(systems) - 1 else gram.copy()
-        yield _solve_one(centred, Y, own, targets, system)
+        solution = _solve_one(centred, Y, own, targets, system)
         progress((index + 1) / len(systems))
+        yield solution
 
 
 def _solve_one(

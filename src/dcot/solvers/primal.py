@@ -47,8 +47,9 @@ def solve_scatter(
     _mirror(scatter)
     for index, system in enumerate(systems):
         own = scatter if index == len(systems) - 1 else scatter.copy()
-        yield _solve_one(own, targets, system)
+        solution = _solve_one(own, targets, system)
         progress((index + 1) / len(systems))
+        yield solution
 
 
 def _solve_one(scatter: Array, targets: Array, system: System) -> Solution:

@@ -1,0 +1,88 @@
+"""The marginalised corruption against corruption that is really sampled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.reference import counts, explicit_layer, sampled_layer, sampled_loss
+
+from dcot import DCoT
+from dcot.corruption import marginalise
+from dcot.moments import Moments
+
+NOISE = 0.5
+TARGETS = np.array([0, 3, 5])
+
+
+@pytest.fixture(scope="module")
+def X():
+    return counts(np.random.default_rng(1), 60, 6, rate=1.0)
+
+
+def test_samples_converge_to_the_closed_form_at_the_expected_rate(X):
+    coef, intercept = explicit_layer(X, TARGETS, NOISE)
+    errors = []
+    for copies in (1, 10, 100, 1000):
+        squared = []
+        for seed in range(12):
+            W, b = sampled_layer(X, TARGETS, NOISE, copies, np.random.default_rng(seed))
+            squared.append(((W - coef) ** 2).sum() + ((b - intercept) ** 2).sum())
+        errors.append(np.sqrt(np.mean(squared)))
+    # the error of a mean of m samples falls like m^(−½): 3.2 times for 10 times the copies
+    ratios = np.array(errors[:-1]) / errors[1:]
+    assert (ratios > 2.2).all(), errors
+    assert (ratios < 4.5).all(), errors
+    assert errors[-1] < 0.02
+
+
+def test_the_paper_as_printed_is_not_the_limit(X):
+    """E[R] with q_α, the target's factor, in place of q_β moves away from the sampled solution."""
+    n, d = X.shape
+    constant = np.hstack([X, np.ones((n, 1))])
+    S = constant.T @ constant
+    survive = np.append(np.full(d, 1 - NOISE), 1.0)
+    Q = S * np.outer(survive, survive)
+    np.fill_diagonal(Q, np.diag(S) * survive)
+    printed = np.linalg.solve(Q, (S[TARGETS] * survive[TARGETS][:, None]).T)
+    mended, intercept = explicit_layer(X, TARGETS, NOISE)
+    W, b = sampled_layer(X, TARGETS, NOISE, 1000, np.random.default_rng(0))
+    far = np.abs(np.vstack([W, b]) - printed).max()
+    near = np.abs(np.vstack([W, b]) - np.vstack([mended, intercept])).max()
+    assert near < 0.05 < far / 5
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.5])
+@pytest.mark.parametrize("ridge", [0.0, 0.01])
+def test_loss_is_the_expected_reconstruction_error(X, shrinkage, ridge):
+    model = DCoT(
+        prototypes=TARGETS,
+        noise=NOISE,
+        n_layers=1,
+        shrinkage=shrinkage,
+        ridge=ridge,
+        normalize=None,
+        solver="primal",
+    ).fit(X)
+    layer = model.layers_[0]
+    rng = np.random.default_rng(0)
+    sampled = sampled_loss(X, TARGETS, NOISE, layer.coef_, layer.intercept_, 4000, rng)
+    assert model.loss_[0] == pytest.approx(sampled, rel=0.01)
+
+
+@pytest.mark.parametrize("solver", ["primal", "dual", "cg"])
+def test_all_solvers_report_the_same_loss(X, solver):
+    options = {"prototypes": TARGETS, "noise": 0.7, "shrinkage": 0.3, "tol": 1e-12}
+    expected = DCoT(**options, solver="primal").fit(X).loss_
+    np.testing.assert_allclose(DCoT(**options, solver=solver).fit(X).loss_, expected)
+
+
+def test_filling_with_the_mean_is_corruption_of_centred_input(X):
+    moments = Moments.of(X)
+    system = marginalise(moments, NOISE, shrinkage=0.1, fill=moments.mean)
+    centred = X - X.mean(0)
+    C = centred.T @ centred
+    A = system.keep * C + system.shift * np.diag(system.scale)
+    W = np.linalg.solve(A, C[:, TARGETS])
+    coef, intercept = explicit_layer(X, TARGETS, NOISE, shrinkage=0.1, fill=X.mean(0))
+    np.testing.assert_allclose(W, coef, atol=1e-10)
+    np.testing.assert_allclose(system.intercept(W, moments.mean[TARGETS]), intercept, atol=1e-10)

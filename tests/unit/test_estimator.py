@@ -1,0 +1,241 @@
+"""DCoT as its user meets it."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from tests.reference import counts, explicit_layer
+
+from dcot import DCoT
+
+
+@pytest.fixture(scope="module")
+def X():
+    return counts(np.random.default_rng(0), 40, 20)
+
+
+def by_hand(X, r=8, noises=(0.6, 0.4), squash=np.tanh, ridge=1e-5, centre=False):
+    """Layers by the definition: prototypes, outputs of each layer."""
+    P = np.sort(np.lexsort((np.arange(X.shape[1]), -X.sum(0)))[:r])
+    outputs, Z, targets = [], X, P
+    for noise in noises:
+        fill = Z.mean(0) if centre and outputs else None
+        W, b = explicit_layer(Z, targets, noise, ridge=ridge, fill=fill)
+        Z, targets = squash(Z @ W + b), np.arange(r)
+        outputs.append(Z)
+    return P, outputs
+
+
+@pytest.mark.parametrize("solver", ["primal", "dual", "cg"])
+@pytest.mark.parametrize("r", [8, 20])
+def test_paper_to_the_letter(X, solver, r):
+    model = DCoT.paper(r, noise=(0.6, 0.4), n_layers=2, solver=solver, tol=1e-13).fit(X)
+    P, outputs = by_hand(X, r)
+    np.testing.assert_array_equal(model.prototypes_, P)
+    features = model.transform(X)
+    np.testing.assert_allclose(features, np.hstack([X, *outputs]), atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [40, 6])
+def test_depth_with_fewer_documents_than_prototypes(X, n):
+    few = X[:n]
+    model = DCoT.paper(8, noise=0.5, n_layers=3, output="layers").fit(few)
+    _, outputs = by_hand(few, 8, (0.5, 0.5, 0.5))
+    np.testing.assert_allclose(model.transform(few), np.hstack(outputs), atol=1e-7)
+
+
+def test_normalising_centres_then_scales_rows(X):
+    options = {"prototypes": "frequent", "noise": (0.6, 0.4), "shrinkage": 0, "ridge": 1e-5}
+    _, outputs = by_hand(X, 8, squash=lambda Z: Z, centre=True)
+    centred = [Z - Z.mean(0) for Z in outputs]
+    unit = [Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in centred]
+    model = DCoT(8, **options).fit(X)
+    np.testing.assert_allclose(model.transform(X), np.hstack(unit), atol=1e-8)
+    model = DCoT(8, normalize="center", output="last", **options).fit(X)
+    np.testing.assert_allclose(model.transform(X), centred[-1], atol=1e-8)
+
+
+def test_tanh_is_centred_by_its_own_mean(X):
+    _, outputs = by_hand(X, 8, centre=True)
+    options = {"prototypes": "frequent", "noise": (0.6, 0.4), "shrinkage": 0, "ridge": 1e-5}
+    model = DCoT(8, squash="tanh", normalize="center", **options).fit(X)
+    expected = np.hstack([Z - Z.mean(0) for Z in outputs])
+    np.testing.assert_allclose(model.transform(X), expected, atol=1e-8)
+
+
+def test_blocks_of_documents_change_nothing(X, monkeypatch):
+    whole = DCoT(8, squash="tanh", n_layers=3).fit(X)
+    monkeypatch.setattr("dcot.layers.BLOCK_BYTES", 1)
+    monkeypatch.setattr("dcot.layers.allowance", lambda limit: 0.0)
+    monkeypatch.setattr("dcot.layers.row_blocks", lambda n, row: iter([slice(0, 9), slice(9, n)]))
+    pieces = DCoT(8, squash="tanh", n_layers=3, solver="primal").fit(X)
+    np.testing.assert_allclose(whole.transform(X), pieces.transform(X), atol=1e-9)
+
+
+def test_output_shapes_types_and_names(X):
+    sparse = sp.csr_array(X)
+    concat = DCoT(5, output="concat").fit(sparse)
+    features = concat.transform(sparse)
+    assert sp.issparse(features)
+    assert features.format == "csr"
+    assert features.shape == (40, 30)
+    assert not sp.issparse(concat.transform(X))
+    np.testing.assert_allclose(features.toarray(), concat.transform(X), atol=1e-12)
+    names = concat.get_feature_names_out()
+    assert list(names[:2]) == ["x0", "x1"]
+    assert list(names[20:]) == [f"dcot{k}_x{p}" for k in (1, 2) for p in concat.prototypes_]
+    assert DCoT(5, output="last").fit(X).get_feature_names_out()[0].startswith("dcot2_")
+
+
+def test_every_kind_of_matrix_gives_the_same(X):
+    expected = DCoT(6).fit_transform(X)
+    wide = sp.csr_matrix(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    kinds = [sp.csr_matrix(X), sp.csc_array(X), sp.coo_array(X), sp.coo_matrix(X), wide]
+    kinds += [np.asfortranarray(X), pd.DataFrame(X).set_axis(range(20), axis=1), X.tolist()]
+    for kind in kinds:
+        np.testing.assert_allclose(DCoT(6).fit_transform(kind), expected, atol=1e-9)
+    integers = DCoT(6).fit_transform(sp.csr_array(X.astype(np.int64)))
+    assert integers.dtype == np.float32
+    np.testing.assert_allclose(integers, expected, atol=1e-4)
+
+
+def test_duplicate_entries_are_summed_and_the_matrix_left_alone():
+    data, rows, columns = [1.0, 2.0, 4.0, 1.0], [0, 0, 1, 1], [1, 1, 0, 1]
+    csr = sp.csr_array((data, columns, [0, 2, 4]), shape=(2, 2))
+    before = csr.data.copy()
+    found = DCoT(noise=0.5).fit(csr).layers_[0].coef_
+    np.testing.assert_array_equal(csr.data, before)
+    summed = sp.coo_array((data, (rows, columns)), shape=(2, 2)).toarray()
+    np.testing.assert_allclose(found, DCoT(noise=0.5).fit(summed).layers_[0].coef_)
+
+
+def test_reconstruct_shows_words_and_bias(X):
+    model = DCoT.paper(8, noise=0.5, n_layers=2).fit(X)
+    words = sp.csr_array(np.eye(20))
+    _, outputs = by_hand(X, 8, (0.5, 0.5))
+    rebuilt = model.reconstruct(X, layer=2)
+    np.testing.assert_allclose(rebuilt, outputs[1], atol=1e-8)
+    empty = model.reconstruct(sp.csr_array((1, 20)), layer=1)
+    np.testing.assert_allclose(empty[0], np.tanh(model.layers_[0].intercept_))
+    shown = model.reconstruct(words, layer=1, subtract_bias=True)
+    np.testing.assert_allclose(shown, model.reconstruct(words, layer=1) - empty)
+
+
+def test_compression_keeps_inner_products(X):
+    full = DCoT(8).fit_transform(X)
+    model = DCoT(8, n_components=16, random_state=0).fit(X)
+    small = model.transform(X)
+    np.testing.assert_allclose(small @ small.T, full @ full.T, atol=1e-8)
+    assert list(model.get_feature_names_out()[:2]) == ["dcot_0", "dcot_1"]
+    concat = DCoT(8, n_components=36, output="concat", random_state=0)
+    both = concat.fit_transform(sp.csr_array(X))
+    wide = DCoT(8, output="concat").fit_transform(X)
+    np.testing.assert_allclose(both @ both.T, wide @ wide.T, atol=1e-8)
+
+
+def test_noise_path_equals_single_fits(X):
+    noises = [0.0, 0.3, (0.9, 0.5), 0.95]
+    for solver in ("auto", "primal", "dual", "cg"):
+        model = DCoT(8, solver=solver, tol=1e-13)
+        path = model.noise_path(X, noises)
+        for noise, found in zip(noises, path, strict=True):
+            single = DCoT(8, solver=solver, tol=1e-13, noise=noise).fit(X)
+            assert found.noise == noise
+            np.testing.assert_allclose(found.transform(X), single.transform(X), atol=1e-6)
+
+
+def test_noise_path_with_a_ridge(X):
+    for found in DCoT.paper(8).noise_path(X, [0.2, 0.7]):
+        single = DCoT.paper(8, noise=found.noise).fit(X)
+        np.testing.assert_allclose(found.transform(X), single.transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_layers": 1, "squash": "tanh", "normalize": None}])
+@pytest.mark.parametrize("sparse", [True, False])
+def test_partial_fit_in_any_pieces_equals_fit(X, options, sparse):
+    weights = np.random.default_rng(0).integers(0, 3, 40).astype(float)
+    rows = sp.csr_array(X) if sparse else X
+    whole = DCoT(8, **options).fit(rows, sample_weight=weights)
+    pieces = DCoT(8, **options)
+    for part in (slice(0, 1), slice(1, 17), slice(17, 40)):
+        if weights[part].any():
+            pieces.partial_fit(rows[part], sample_weight=weights[part])
+    np.testing.assert_array_equal(pieces.prototypes_, whole.prototypes_)
+    np.testing.assert_allclose(pieces.transform(X), whole.transform(X), atol=1e-8)
+    np.testing.assert_allclose(pieces.loss_, whole.loss_)
+
+
+def test_partial_fit_after_fit_says_that_it_starts_again(X):
+    model = DCoT(8).fit(X)
+    with pytest.warns(UserWarning, match="starts a new model"):
+        model.partial_fit(X[:20])
+    np.testing.assert_allclose(model.transform(X), DCoT(8).fit(X[:20]).transform(X), atol=1e-9)
+
+
+def test_empty_and_unknown_documents_give_the_bias():
+    X = np.array([[2.0, 1, 0, 0], [1, 1, 1, 0], [3, 0, 1, 0]])
+    for noise in (0.0, 0.5):
+        model = DCoT(4, noise=noise, normalize=None).fit(X)
+        strange = np.array([[0.0, 0, 0, 0], [0, 0, 0, 5]])
+        features = model.transform(strange)
+        assert np.isfinite(features).all()
+        np.testing.assert_allclose(features[0], features[1])
+        assert not model.layers_[0].coef_[3].any()
+
+
+def test_one_document_is_remembered_by_its_bias():
+    X = np.array([[2.0, 1, 0]])
+    model = DCoT(normalize=None).fit(X)
+    np.testing.assert_allclose(model.reconstruct(np.zeros((1, 3)), layer=1), X)
+    assert np.isfinite(DCoT().fit_transform(X)).all()
+
+
+def test_the_bias_rebuilds_the_most_frequent_prototypes(X):
+    model = DCoT.paper(8, noise=0.8, n_layers=1).fit(X)
+    order = np.argsort(-model.reconstruct(np.zeros((1, 20)))[0])
+    frequent = np.argsort(-X[:, model.prototypes_].sum(0))
+    assert set(order[:3]) == set(frequent[:3])
+
+
+def test_prototypes_by_every_way(X):
+    frame = pd.DataFrame(X, columns=[f"t{i:02d}" for i in range(20)])
+    assert list(DCoT(prototypes=["t05", "t02"]).fit(frame).prototypes_) == [2, 5]
+    assert list(DCoT(prototypes=np.array([7, 1])).fit(X).prototypes_) == [1, 7]
+    mask = np.arange(20) < 3
+    assert list(DCoT(prototypes=mask).fit(X).prototypes_) == [0, 1, 2]
+    last = DCoT(2, prototypes=lambda moments, r: np.arange(moments.n_terms)[-r:])
+    assert list(last.fit(X).prototypes_) == [18, 19]
+    assert len(DCoT(1000).fit(X).prototypes_) == 20
+    df = DCoT(3, prototypes="document_frequency").fit(X).prototypes_
+    assert (X > 0).sum(0)[df].min() >= np.sort((X > 0).sum(0))[-3]
+
+
+def test_same_model_twice(X):
+    for options in ({}, {"solver": "cg"}, {"n_components": 5, "random_state": 3}):
+        first = DCoT(8, **options).fit_transform(X)
+        np.testing.assert_array_equal(first, DCoT(8, **options).fit_transform(X))
+
+
+def test_pickle(X):
+    model = DCoT(8).fit(X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+
+
+def test_verbose_reports_on_standard_error(X, capsys):
+    DCoT(8, verbose=True).fit(X)
+    assert "layer 1" in capsys.readouterr().err
+    DCoT(8).fit(X)
+    assert capsys.readouterr().err == ""
+
+
+def test_cg_that_stops_early_says_so(X):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        model = DCoT(8, solver="cg", max_iter=1, tol=1e-10, noise=0.1).fit(X)
+    assert model.n_iter_ == 1
