@@ -1,0 +1,196 @@
+"""The main job on the embedded corpus: learn without labels, classify with few, read the words.
+
+Run as ``python -m dcot.bench.demo``; ``make demo`` does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.preprocessing import normalize
+
+from dcot.datasets import Corpus, load_docstrings
+from dcot.estimator import DCoT
+from dcot.ridge import KernelRidge
+
+Array = NDArray[Any]
+Columns = dict[str, list[tuple[str, float]]]
+
+WORDS = ("eigenvalue", "chebyshev", "socket", "newline", "cosine", "centroid")
+LSI_SIZES = (50, 100, 200, 300)
+LABELS_PER_CLASS = 5
+DRAWS = 5
+
+
+@dataclass
+class Demo:
+    """What the demo found."""
+
+    corpus: Corpus
+    accuracies: dict[str, list[float]]
+    seconds: dict[str, float]
+    columns: Columns
+
+
+def run(
+    corpus: Corpus | None = None,
+    *,
+    words: Sequence[str] = WORDS,
+    draws: int = DRAWS,
+    say: Callable[[str], None] = print,
+) -> Demo:
+    """Compare the representations on a corpus of texts, by default the embedded one."""
+    corpus = load_docstrings() if corpus is None else corpus
+    say(f"{corpus}\n")
+    counter = CountVectorizer(stop_words="english", token_pattern=r"(?u)\b[^\W\d_]{2,}\b", min_df=2)
+    counts = counter.fit_transform(corpus.texts).astype(np.float32)
+    tfidf = TfidfTransformer(sublinear_tf=True).fit_transform(counts).astype(np.float32)
+    model = DCoT()
+    candidates, seconds = _representations(counts, tfidf, model)
+    say(f"{model.solver_} solver, {len(model.prototypes_)} prototypes, {len(model.layers_)} layers")
+    accuracies: dict[str, list[float]] = {name: [] for name in candidates}
+    for draw in range(draws):
+        labelled = _few_labels(corpus, draw)
+        for name, features in candidates.items():
+            accuracies[name].append(_accuracy(features, corpus, labelled))
+    columns = _columns(model, counter.get_feature_names_out(), words)
+    return Demo(corpus, accuracies, seconds, columns)
+
+
+def _representations(
+    counts: Any, tfidf: Any, model: DCoT
+) -> tuple[dict[str, list[Any]], dict[str, float]]:
+    """Features of all documents by system (LSI in several sizes), and the time to learn them."""
+    seconds = {}
+
+    def timed(name: str, learn: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        features = learn()
+        seconds[name] = time.perf_counter() - start
+        return features
+
+    bag = timed("bag of words", lambda: normalize(counts))
+    weighted = timed("TF-IDF", lambda: tfidf)
+    lsi = timed("LSI", lambda: TruncatedSVD(max(LSI_SIZES), random_state=0).fit_transform(tfidf))
+    ours = timed("dCoT", lambda: model.fit_transform(tfidf))
+    features = {
+        "bag of words": [bag],
+        "TF-IDF": [weighted],
+        "LSI": [normalize(lsi[:, :size]) for size in LSI_SIZES],
+        "dCoT": [ours],
+    }
+    return features, seconds
+
+
+def _few_labels(corpus: Corpus, seed: int) -> Array:
+    """A few training documents of each class."""
+    shuffled = np.random.default_rng(seed).permutation(corpus.train)
+    labels = corpus.labels[shuffled]
+    chosen = [shuffled[labels == name][:LABELS_PER_CLASS] for name in np.unique(labels)]
+    return np.concatenate(chosen)
+
+
+def _accuracy(features: list[Any], corpus: Corpus, labelled: Array) -> float:
+    """On the test documents; of several features those with the least leave-one-out error."""
+
+    def products(F: Any, rows: Array) -> Array:
+        kernel = F[rows] @ F[labelled].T
+        return np.asarray(kernel.toarray() if sp.issparse(kernel) else kernel)
+
+    fits = [(KernelRidge.fit(products(F, labelled), corpus.labels[labelled]), F) for F in features]
+    model, best = min(fits, key=lambda fit: fit[0].error)
+    return float(np.mean(model.predict(products(best, corpus.test)) == corpus.test_labels))
+
+
+def _columns(model: DCoT, vocabulary: Array, words: Sequence[str], depth: int = 10) -> Columns:
+    """The strongest prototypes of each word, bias subtracted; first of all those of the bias."""
+    index = {word: column for column, word in enumerate(vocabulary)}
+    known = [word for word in words if word in index]
+    rows = np.arange(len(known) + 1)
+    cells = (np.ones(len(known)), (rows[1:], [index[word] for word in known]))
+    documents = sp.csr_array(cells, shape=(len(rows), len(vocabulary)))
+    values = model.reconstruct(documents, layer=1)
+    values[1:] -= values[0]
+    names = vocabulary[model.prototypes_]
+    columns: Columns = {}
+    for word, row in zip(["(empty)", *known], values, strict=True):
+        top = np.argsort(-row, kind="stable")[:depth]
+        columns[word] = [(str(names[column]), float(row[column])) for column in top]
+    return columns
+
+
+def table(demo: Demo) -> str:
+    """Accuracy by system as text."""
+    n_classes = len(demo.corpus.target_names)
+    lines = [
+        f"Accuracy on {len(demo.corpus.test)} held-out documents of {n_classes} classes, "
+        f"{LABELS_PER_CLASS} labelled documents a class, mean of {DRAWS} draws:",
+        "",
+        f"  {'':14} {'accuracy':>9} {'± sd':>6} {'learned in':>11}",
+    ]
+    for name, values in demo.accuracies.items():
+        mean, spread = 100 * np.mean(values), 100 * np.std(values)
+        lines.append(f"  {name:14} {mean:8.1f}% {spread:6.1f} {demo.seconds[name]:9.2f} s")
+    return "\n".join(lines)
+
+
+def words_table(columns: Columns) -> str:
+    """The columns of words as text."""
+    width = 2 + max(len(name) for column in columns.values() for name, _ in column)
+    width = max(width, 2 + max(map(len, columns)))
+    heads = "".join(f"{word:<{width}}" for word in columns)
+    depth = max(map(len, columns.values()))
+    rows = [
+        "".join(
+            f"{column[row][0] if row < len(column) else '':<{width}}" for column in columns.values()
+        )
+        for row in range(depth)
+    ]
+    lines = [heads, "-" * len(heads), *rows]
+    return "\n".join("  " + line.rstrip() for line in lines)
+
+
+def picture(demo: Demo) -> Any:
+    """Accuracies and words in one figure."""
+    from dcot._extras import require
+    from dcot.plots import accuracy_bars, word_columns
+
+    pyplot = require("matplotlib.pyplot", "plots")
+    figure, (left, right) = pyplot.subplots(
+        1, 2, figsize=(14, 4.2), width_ratios=(1, 2.2), layout="constrained"
+    )
+    few = f"{LABELS_PER_CLASS} labels a class"
+    accuracy_bars(demo.accuracies, ax=left, title=f"{few}, {len(demo.corpus.target_names)} classes")
+    word_columns(demo.columns, ax=right, title="What a word means (first: the empty document)")
+    return figure
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run, print, and write the picture."""
+    parser = argparse.ArgumentParser(prog="dcot.bench.demo", description=__doc__)
+    parser.add_argument(
+        "--output", type=Path, default=Path("demo-output"), help="folder to write to"
+    )
+    options = parser.parse_args(arguments)
+    start = time.perf_counter()
+    demo = run()
+    print(f"{table(demo)}\n\nWhat words are rebuilt into, the bias subtracted:\n")
+    print(words_table(demo.columns))
+    options.output.mkdir(parents=True, exist_ok=True)
+    path = options.output / "demo.png"
+    picture(demo).savefig(path, dpi=120)
+    print(f"\nPicture: {path}   ({time.perf_counter() - start:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Bars of accuracy, one a system, with the spread over draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dcot._extras import require
+
+
+def accuracy_bars(
+    accuracies: Mapping[str, Sequence[float]], *, ax: Any = None, title: str = ""
+) -> Any:
+    """Draw the mean accuracy of each system, and every draw as a dot.
+
+    Parameters
+    ----------
+    accuracies : system → accuracy (0 to 1) in each draw; the last system is drawn dark
+    ax : matplotlib axes to draw on; a new figure if not given
+    title : above it
+
+    Returns
+    -------
+    The matplotlib figure.
+    """
+    pyplot = require("matplotlib.pyplot", "plots")
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=(5, 0.6 * len(accuracies) + 1), layout="constrained")
+    names = list(accuracies)
+    for row, name in enumerate(names):
+        values = [100 * value for value in accuracies[name]]
+        mean = sum(values) / len(values)
+        ours = row == len(names) - 1
+        ax.barh(row, mean, color="0.25" if ours else "0.75", height=0.7)
+        ax.plot(values, [row] * len(values), ".", color="white" if ours else "0.3", markersize=4)
+        ax.text(max(*values, mean) + 1, row, f"{mean:.1f} %", va="center", ha="left")
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set_xlim(0, 100)
+    ax.set_xlabel("accuracy on held-out documents (%)")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title(title)
+    return ax.figure
