@@ -120,15 +120,15 @@ def _text(story: Story, text: str) -> str:
 
 
 def _read(path: Path) -> list[Story]:
-    stories: list[Story] = []
+    contents: dict[str, bytes] = {}
     try:
         with tarfile.open(path) as archive:
-            names = sorted(name for name in archive.getnames() if name.endswith(".sgm"))
-            for name in names:
-                member = archive.extractfile(name)
-                stories += parse_sgml(member.read()) if member else ()
+            for member in archive:  # in the archive's order: going back would unpack it again
+                if member.name.endswith(".sgm") and (file := archive.extractfile(member)):
+                    contents[member.name] = file.read()
     except (tarfile.TarError, EOFError, OSError) as error:
         raise DatasetError(f"{path} cannot be read as an archive: {error}. {_HINT}") from error
+    stories = [story for name in sorted(contents) for story in parse_sgml(contents[name])]
     if len(stories) != _N_STORIES:
         raise DatasetError(f"{path} has {len(stories)} stories, expected {_N_STORIES}. {_HINT}")
     return stories
