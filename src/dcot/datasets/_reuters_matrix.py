@@ -36,7 +36,7 @@ def load_reuters_matrix(data_dir: str | os.PathLike[str] | None = None) -> Corpu
         labels=content["gnd"].ravel().astype(np.intp),
         train=content["trainIdx"].ravel().astype(np.intp) - 1,  # MATLAB counts from one
         test=content["testIdx"].ravel().astype(np.intp) - 1,
-        licence="research use, as Reuters-21578",
+        licence="research purposes only; copyright Reuters Ltd.",
         citation="D. Cai, X. He, J. Han. Document clustering using locality preserving indexing. "
         "IEEE TKDE 17(12), 2005. Data: D. Lewis, Reuters-21578, Distribution 1.0.",
         description="Newswire of 1987, documents with one topic only, as counts without their "

@@ -106,7 +106,7 @@ def _corpus(parts: dict[str, list[Story]], subset: str, text: str) -> Corpus:
         test=np.arange(ends[0], ends[1]),
         unlabelled=np.arange(ends[1], ends[2]),
         label_separator=" " if subset == "modapte" else None,
-        licence="research use; copyright Reuters Ltd. and Carnegie Group Inc.",
+        licence="research purposes only; copyright Reuters Ltd.",
         citation="D. Lewis. Reuters-21578 Text Categorization Test Collection, Distribution 1.0. "
         "doi:10.24432/C52G6M.",
         description=f"Newswire of 1987. {_WHAT[subset]}",
