@@ -62,7 +62,7 @@ class Corpus:
     ... )
     >>> corpus
     <Corpus tiny: 3 documents, 2 classes, 2 train + 1 test>
-    >>> corpus.test_texts, list(corpus.test_labels)
+    >>> corpus.test_texts, corpus.test_labels.tolist()
     (['oil field'], ['crude'])
     """
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["SKIPPED", "STANDARD_LIBRARY", "package_docstrings", "standard_docstrings"]
+__all__ = ["SKIPPED", "STANDARD_LIBRARY", "package_docstrings", "quiet", "standard_docstrings"]
 
 # The label, and the file or folder of the standard library that holds its Python source.
 STANDARD_LIBRARY = {
@@ -95,8 +95,7 @@ def _read(path: Path) -> Iterator[tuple[str, str]]:
         source = path.read_bytes()
         if b'"""' not in source and b"'''" not in source:
             return  # nothing to find: saves parsing tables of numbers
-        with _quiet():
-            tree = ast.parse(source)
+        tree = ast.parse(source)
     except (SyntaxError, ValueError, OSError):
         return  # a template, or a file for another Python: not ours to judge
     yield from _in_body(tree.body, "")
@@ -137,10 +136,10 @@ def _added(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """No warnings about other people's source, no garbage collection of a tree in the making."""
+def quiet() -> Iterator[None]:
+    """No warnings about other people's source, no garbage collection while it is read."""
     collecting = gc.isenabled()
-    gc.disable()  # saves a third of the time: a tree is many objects and no garbage
+    gc.disable()  # saves a third of the time: trees are many objects and no garbage
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -10,7 +10,12 @@ import numpy as np
 
 from dcot._exceptions import DatasetError
 from dcot.datasets._corpus import Corpus
-from dcot.datasets._docstring_sources import Docstring, package_docstrings, standard_docstrings
+from dcot.datasets._docstring_sources import (
+    Docstring,
+    package_docstrings,
+    quiet,
+    standard_docstrings,
+)
 from dcot.datasets._docstring_text import Cleaner
 
 __all__ = ["load_docstrings"]
@@ -63,9 +68,10 @@ def load_docstrings(min_class_size: int = 40) -> Corpus:
 
 def _all_docstrings(min_class_size: int) -> Iterator[Docstring]:
     """Cleaned docstrings of the labels that have enough of them to begin with."""
-    found = list(standard_docstrings()) + list(_numpy_random())
-    for package in _PACKAGES:
-        found += package_docstrings(package)
+    with quiet():
+        found = list(standard_docstrings()) + list(_numpy_random())
+        for package in _PACKAGES:
+            found += package_docstrings(package)
     sizes = Counter(label for label, _, _ in found)
     clean = Cleaner(sizes).clean
     for label, name, docstring in found:

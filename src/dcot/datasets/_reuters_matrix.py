@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,11 @@ def load_reuters_matrix(data_dir: str | os.PathLike[str] | None = None) -> Corpu
     content = _read(path)
     corpus = Corpus(
         name="reuters-matrix",
-        counts=content["fea"].tocsr(),
+        counts=content["fea"],
         labels=content["gnd"].ravel().astype(np.intp),
         train=content["trainIdx"].ravel().astype(np.intp) - 1,  # MATLAB counts from one
         test=content["testIdx"].ravel().astype(np.intp) - 1,
-        licence="research use, as Reuters-21578",
+        licence="research purposes only; copyright Reuters Ltd.",
         citation="D. Cai, X. He, J. Han. Document clustering using locality preserving indexing. "
         "IEEE TKDE 17(12), 2005. Data: D. Lewis, Reuters-21578, Distribution 1.0.",
         description="Newswire of 1987, documents with one topic only, as counts without their "
@@ -49,12 +50,17 @@ def load_reuters_matrix(data_dir: str | os.PathLike[str] | None = None) -> Corpu
 
 def _read(path: Path) -> dict[str, Any]:
     from scipy.io import loadmat
+    from scipy.sparse import csr_matrix
 
     try:
-        content: dict[str, Any] = loadmat(path)
+        with warnings.catch_warnings():
+            # Newer SciPy warns that sparse arrays will replace matrices; csr_matrix takes both.
+            warnings.simplefilter("ignore")
+            content: dict[str, Any] = loadmat(path)
     except Exception as error:  # scipy raises many kinds for a damaged file
         raise DatasetError(f"{path} cannot be read as a MATLAB file: {error}. {_HINT}") from error
     missing = {"fea", "gnd", "trainIdx", "testIdx"} - content.keys()
     if missing:
         raise DatasetError(f"{path} has no variables {sorted(missing)}. {_HINT}")
+    content["fea"] = csr_matrix(content["fea"])
     return content

@@ -106,7 +106,7 @@ def _corpus(parts: dict[str, list[Story]], subset: str, text: str) -> Corpus:
         test=np.arange(ends[0], ends[1]),
         unlabelled=np.arange(ends[1], ends[2]),
         label_separator=" " if subset == "modapte" else None,
-        licence="research use; copyright Reuters Ltd. and Carnegie Group Inc.",
+        licence="research purposes only; copyright Reuters Ltd.",
         citation="D. Lewis. Reuters-21578 Text Categorization Test Collection, Distribution 1.0. "
         "doi:10.24432/C52G6M.",
         description=f"Newswire of 1987. {_WHAT[subset]}",
@@ -120,15 +120,15 @@ def _text(story: Story, text: str) -> str:
 
 
 def _read(path: Path) -> list[Story]:
-    stories: list[Story] = []
+    contents: dict[str, bytes] = {}
     try:
         with tarfile.open(path) as archive:
-            names = sorted(name for name in archive.getnames() if name.endswith(".sgm"))
-            for name in names:
-                member = archive.extractfile(name)
-                stories += parse_sgml(member.read()) if member else ()
+            for member in archive:  # in the archive's order: going back would unpack it again
+                if member.name.endswith(".sgm") and (file := archive.extractfile(member)):
+                    contents[member.name] = file.read()
     except (tarfile.TarError, EOFError, OSError) as error:
         raise DatasetError(f"{path} cannot be read as an archive: {error}. {_HINT}") from error
+    stories = [story for name in sorted(contents) for story in parse_sgml(contents[name])]
     if len(stories) != _N_STORIES:
         raise DatasetError(f"{path} has {len(stories)} stories, expected {_N_STORIES}. {_HINT}")
     return stories

@@ -1,0 +1,120 @@
+"""The user's own folders and tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dcot._exceptions import DatasetError, InvalidParameterError
+from dcot.datasets import load_folder, load_table
+
+ROWS = {
+    "title": ["a", "b", "c", "d"],
+    "body": ["oil", "wheat", None, 'a "quoted", word'],
+    "topic": ["007", "grain", None, "007"],
+    "part": ["train", "test", "unlabelled", "train"],
+}
+
+
+def write(root: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(content)
+    return root
+
+
+def test_folders_are_labels(tmp_path: Path) -> None:
+    root = write(
+        tmp_path / "mine",
+        {"sport/b.txt": b"goal", "sport/a.txt": b"\xef\xbb\xbfball", "c.txt": b"?", "x.md": b"no"},
+    )
+    write(root, {"news/uk/d.txt": "é".encode()})
+    corpus = load_folder(root)
+    assert corpus.name == "mine"
+    assert corpus.train_texts == ["é", "ball", "goal"]
+    assert corpus.train_labels.tolist() == ["news/uk", "sport", "sport"]
+    assert corpus.unlabelled_texts == ["?"]
+
+
+def test_folders_are_the_split(tmp_path: Path) -> None:
+    root = write(tmp_path, {"train/x/a.txt": b"1", "test/x/b.txt": b"2", "unlabelled/c.txt": b"3"})
+    corpus = load_folder(root)
+    assert (corpus.train_texts, corpus.test_texts) == (["1"], ["2"])
+    assert corpus.labels.tolist() == ["x", "x", ""]
+    assert corpus.unlabelled_texts == ["3"]
+
+
+def test_share_is_steady_and_keeps_equal_texts_together(tmp_path: Path) -> None:
+    files = {f"x/{i}.txt": f"text {i % 200}".encode() for i in range(400)}
+    corpus = load_folder(write(tmp_path, files), test_share=0.25)
+    assert 70 <= len(corpus.test) <= 130
+    assert not set(corpus.train_texts) & set(corpus.test_texts)
+    again = load_folder(tmp_path, test_share=0.25)
+    assert corpus.test.tolist() == again.test.tolist()
+
+
+def test_broken_bytes_in_a_folder(tmp_path: Path) -> None:
+    write(tmp_path, {"x/a.txt": b"caf\xe9"})
+    with pytest.raises(DatasetError, match=r"a\.txt is not utf-8 at byte 3.*errors='replace'"):
+        load_folder(tmp_path)
+    assert load_folder(tmp_path, errors="replace").texts == ["caf\ufffd"]
+    assert load_folder(tmp_path, encoding="latin-1").texts == ["café"]
+
+
+def test_no_folder_no_files(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="not a folder"):
+        load_folder(tmp_path / "nothing")
+    with pytest.raises(DatasetError, match=r"no files \*\.txt"):
+        load_folder(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".CSV"])
+def test_tables(tmp_path: Path, suffix: str) -> None:
+    path, frame = tmp_path / f"mine{suffix}", pl.DataFrame(ROWS)
+    {
+        ".csv": frame.write_csv,
+        ".tsv": lambda file: frame.write_csv(file, separator="\t"),
+        ".parquet": frame.write_parquet,
+    }.get(suffix.lower(), frame.write_ndjson)(path)
+    corpus = load_table(path, text=["title", "body"], label="topic", split="part")
+    assert corpus.name == "mine"
+    assert corpus.texts == ["a\noil", "b\nwheat", "c\n", 'd\na "quoted", word']
+    assert corpus.labels.tolist() == ["007", "grain", "", "007"]
+    assert (len(corpus.train), len(corpus.test), len(corpus.unlabelled)) == (2, 1, 1)
+    assert len(load_table(path, text="body", label="topic").unlabelled) == 1
+    assert len(load_table(path, text="body").unlabelled) == 4
+
+
+def test_quotation_marks_in_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text('text\tlabel\n"gold" rush\ta\n')
+    with pytest.raises(DatasetError, match="quote=None"):
+        load_table(path, text="text", label="label")
+    assert load_table(path, text="text", label="label", quote=None).texts == ['"gold" rush']
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"text": "words"}, "no column 'words'.*'text'"),
+        ({"text": "text", "label": "text", "split": "text"}, "values .'a b'.: expected train"),
+        ({"text": "text", "test_share": 1.0}, r"test_share must be in \[0, 1\)"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, options: dict[str, object], message: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("text\na b\n")
+    with pytest.raises(InvalidParameterError, match=message):
+        load_table(path, **options)  # type: ignore[arg-type]
+
+
+def test_wrong_tables(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameterError, match=r"'\.xls': expected one of \.csv"):
+        load_table(tmp_path / "t.xls", text="text")
+    with pytest.raises(DatasetError, match="does not exist"):
+        load_table(tmp_path / "t.csv", text="text")
+    (tmp_path / "t.parquet").write_bytes(b"not parquet")
+    with pytest.raises(DatasetError, match=r"cannot be read as \.parquet"):
+        load_table(tmp_path / "t.parquet", text="text")
