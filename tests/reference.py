@@ -5,18 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 
-def explicit_layer(X, targets, noise, *, shrinkage=0.0, ridge=0.0, weights=None, fill=None):
-    """E[Q] and E[R] entry by entry, with the constant feature; returns (coef, intercept).
-
-    A removed term takes the value ``fill``: the problem is moved there, solved, and moved back.
-    """
+def explicit_layer(X, targets, noise, *, shrinkage=0.0, ridge=0.0, weights=None):
+    """E[Q] and E[R] entry by entry, with the constant feature; returns (coef, intercept)."""
     X = np.asarray(X, dtype=np.float64)
     n, d = X.shape
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-    fill = np.zeros(d) if fill is None else fill
-    moved = np.hstack([X - fill, np.ones((n, 1))])
+    augmented = np.hstack([X, np.ones((n, 1))])
     survive = np.append(np.full(d, 1 - noise), 1.0)
-    S = (moved * weights[:, None]).T @ moved
+    S = (augmented * weights[:, None]).T @ augmented
     Q = np.empty((d + 1, d + 1))
     R = np.empty((len(targets), d + 1))
     for a in range(d + 1):
@@ -28,8 +24,7 @@ def explicit_layer(X, targets, noise, *, shrinkage=0.0, ridge=0.0, weights=None,
     penalty = (1 - noise) * noise * shrinkage * mean_square + ridge
     Q[np.arange(d), np.arange(d)] += penalty
     W = np.linalg.solve(Q, R.T)
-    coef, intercept = W[:d], W[d]
-    return coef, intercept + fill[targets] - fill @ coef
+    return W[:d], W[d]
 
 
 def sampled_layer(X, targets, noise, copies, rng):

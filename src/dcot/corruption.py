@@ -1,13 +1,12 @@
 """From moments and noise to the linear system: the marginalised corruption, and nothing else.
 
-A removed term takes the value ``fill``: zero for words, or the mean where a layer works on
-centred input. With q = 1 − noise, and the constant feature eliminated, the least squares of the
-paper in the limit of infinitely many corruptions reads::
+With q = 1 − noise, and the constant feature eliminated, the least squares of the paper in the
+limit of infinitely many corruptions reads::
 
-    (q·C + t·B) W = C[:, P]        b = µ_P − Wᵀ (q·µ + (1−q)·fill)
+    (q·C + t·B) W = C[:, P]        b = µ_P − q·Wᵀµ
 
-where C is the centred scatter, t = 1 − q and B = Δ + Λ, with Δ the sums of squares around
-``fill`` and Λ the shrinkage. (The paper prints E[R]_αβ = S_αβ q_α; the corrupted side is the
+where C is the centred scatter, t = 1 − q and B = Δ + Λ, with Δ the (uncentred) sums of squares
+and Λ the shrinkage. (The paper prints E[R]_αβ = S_αβ q_α; the corrupted side is the
 input β, so the factor is q_β. See ARCHITECTURE.md.)
 """
 
@@ -36,8 +35,7 @@ class System:
     shift: float
     scale: Array
     mean: Array
-    fill: Array
-    spread: Array  # Δ, sums of squares around fill
+    squares: Array  # Δ
 
     @property
     def inverse_root(self) -> Array:
@@ -47,13 +45,11 @@ class System:
 
     def intercept(self, coef: Array, target_mean: Array) -> Array:
         """The bias b that goes with W."""
-        expected = self.keep * self.mean + (1 - self.keep) * self.fill
-        return np.asarray(target_mean - expected.astype(coef.dtype) @ coef)
+        return np.asarray(target_mean - self.keep * (self.mean.astype(coef.dtype) @ coef))
 
     def output_mean(self, coef: Array, target_mean: Array) -> Array:
         """The mean over the corpus of the uncorrupted ``Wᵀx + b``."""
-        lift = (1 - self.keep) * (self.mean - self.fill)
-        return np.asarray(target_mean + lift.astype(coef.dtype) @ coef)
+        return np.asarray(target_mean + (1 - self.keep) * (self.mean.astype(coef.dtype) @ coef))
 
     def loss(self, n: float, variation: float, gain: float, coef: Array) -> float:
         """The expected reconstruction error, equation (1) of the paper with m → ∞.
@@ -61,7 +57,7 @@ class System:
         ``variation`` is tr C[P, P], ``gain`` is tr WᵀC[:, P].
         """
         norms = np.einsum("ij,ij->i", coef, coef)
-        penalty = self.shift * self.scale - (1 - self.keep) * self.spread
+        penalty = self.shift * self.scale - (1 - self.keep) * self.squares
         twice = variation - self.keep * (gain + float(penalty @ norms))
         return max(twice, 0.0) / (2 * n)
 
@@ -72,7 +68,6 @@ def marginalise(
     *,
     shrinkage: float = 0.0,
     ridge: float = 0.0,
-    fill: Array | None = None,
 ) -> System:
     """The system that infinitely many corruptions at this noise lead to.
 
@@ -82,12 +77,8 @@ def marginalise(
     noise : probability that a term is removed, in [0, 1)
     shrinkage : Λ in units of the mean squared length of a document
     ridge : absolute amount on the diagonal of the paper's E[Q], the bias excepted
-    fill : what a removed term is replaced by; zero if not given
     """
-    mean = moments.mean
-    fill = np.zeros_like(mean) if fill is None else fill
-    spread = moments.variation() + moments.n * (mean - fill) ** 2
-    scale = spread + shrinkage * spread.sum() / moments.n
+    scale = moments.squares + shrinkage * moments.squares.sum() / moments.n
     keep, shift = 1.0 - noise, noise
     if ridge > 0:
         # E[Q] is q times our matrix. Without noise the ridge alone makes it regular.
@@ -95,4 +86,4 @@ def marginalise(
             scale = scale + ridge / (keep * shift)
         else:
             scale, shift = np.ones_like(scale), ridge
-    return System(keep, shift, scale, mean, fill, spread)
+    return System(keep, shift, scale, moments.mean, moments.squares)

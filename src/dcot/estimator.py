@@ -83,8 +83,8 @@ class DCoT(TransformerMixin, BaseEstimator):
         The features: ``(z¹ … zˡ)``, ``(x, z¹ … zˡ)`` as in the paper, or ``zˡ``.
     normalize : {"unit", "center", None}
         ``"unit"``: each layer's features are centred and every row is scaled to length one, so
-        that layers weigh the same; layers after the first then also learn from centred input.
-        ``"center"`` leaves the lengths. None: as in the paper. x, if kept, is not centred.
+        that layers weigh the same. ``"center"`` leaves the lengths. None: as in the paper. x, if
+        kept, is not centred.
     n_components : int or None
         Compress the features to so many dimensions by a truncated SVD.
     ridge : float
@@ -433,7 +433,6 @@ class DCoT(TransformerMixin, BaseEstimator):
             shrinkage=shrinkage,
             ridge=float(self.ridge),
             squash=self.squash,
-            centre=self.normalize is not None,
             means=self.normalize is not None,
             solver=self.solver,
             tol=float(self.tol),

@@ -33,7 +33,6 @@ class Settings:
     shrinkage: tuple[float, ...]
     ridge: float = 0.0
     squash: str = "tanh"
-    centre: bool = False  # later layers work on centred input: removed means set to the mean
     means: bool = True  # the mean output of every layer is wanted
     solver: str = "auto"
     tol: float = 1e-4
@@ -111,8 +110,7 @@ def _first_layers(
 ) -> Iterator[tuple[Layer, System]]:
     common = variants[0]
     centred = Centred.of(X, moments.mean, weights)
-    options = (common.shrinkage[0], common.ridge)
-    systems = [_system(moments, variant.noise[0], *options) for variant in variants]
+    systems = [_system(moments, variant, 0) for variant in variants]
     for group in _sharing(systems):
         solver = common.solver
         limit, tol, max_iter = common.memory_limit, common.tol, common.max_iter
@@ -129,8 +127,9 @@ def _first_layers(
             yield _layer(solution, solver, system, moments, prototypes, common.squash), system
 
 
-def _system(moments: Moments, noise: float, shrinkage: float, ridge: float) -> System:
-    return marginalise(moments, noise, shrinkage=shrinkage, ridge=ridge)
+def _system(moments: Moments, settings: Settings, index: int) -> System:
+    noise, shrinkage = settings.noise[index], settings.shrinkage[index]
+    return marginalise(moments, noise, shrinkage=shrinkage, ridge=settings.ridge)
 
 
 def _sharing(systems: Sequence[System]) -> Iterator[list[System]]:
@@ -195,7 +194,7 @@ def _deepen(
 def _next_layer(outputs: _Outputs, below: Layer, settings: Settings, index: int) -> Layer:
     moments, scatter = outputs.moments(below.mean_)
     below.mean_ = moments.mean
-    system = _later_system(moments, settings, index)
+    system = _system(moments, settings, index)
     everything = np.arange(moments.n_terms)
     if outputs.n < moments.n_terms and (Z := outputs.whole()) is not None:
         solver = "dual"
@@ -207,16 +206,6 @@ def _next_layer(outputs: _Outputs, below: Layer, settings: Settings, index: int)
     return _layer(solution, solver, system, moments, everything, settings.squash)
 
 
-def _later_system(moments: Moments, settings: Settings, index: int) -> System:
-    return marginalise(
-        moments,
-        settings.noise[index],
-        shrinkage=settings.shrinkage[index],
-        ridge=settings.ridge,
-        fill=moments.mean if settings.centre else None,
-    )
-
-
 def fit_stack_from_moments(moments: Moments, prototypes: Array, settings: Settings) -> list[Layer]:
     """The stack from a corpus' moments alone: one layer, or any depth without squashing."""
     if settings.n_layers > 1 and settings.squash != "identity":
@@ -225,7 +214,7 @@ def fit_stack_from_moments(moments: Moments, prototypes: Array, settings: Settin
             "have to be seen again; use fit, n_layers=1 or squash='identity'"
         )
     scatter = moments.centred_scatter()
-    system = _system(moments, settings.noise[0], settings.shrinkage[0], settings.ridge)
+    system = _system(moments, settings, 0)
     solution = next(primal.solve_scatter(scatter.copy(), prototypes, [system]))
     layers = [_layer(solution, "primal", system, moments, prototypes, settings.squash)]
     scatter = np.tril(scatter) + np.tril(scatter, -1).T
@@ -234,7 +223,7 @@ def fit_stack_from_moments(moments: Moments, prototypes: Array, settings: Settin
         assert mean is not None
         scatter = coef.T @ (scatter @ coef)
         moments = _moments_from_scatter(moments.n, np.asarray(mean, dtype=np.float64), scatter)
-        system = _later_system(moments, settings, index)
+        system = _system(moments, settings, index)
         everything = np.arange(len(mean))
         solution = next(primal.solve_scatter(scatter.copy(), everything, [system]))
         layers.append(_layer(solution, "primal", system, moments, everything, "identity"))

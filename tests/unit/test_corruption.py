@@ -7,8 +7,6 @@ import pytest
 from tests.reference import counts, explicit_layer, sampled_layer, sampled_loss
 
 from dcot import DCoT
-from dcot.corruption import marginalise
-from dcot.moments import Moments
 
 NOISE = 0.5
 TARGETS = np.array([0, 3, 5])
@@ -74,15 +72,3 @@ def test_all_solvers_report_the_same_loss(X, solver):
     options = {"prototypes": TARGETS, "noise": 0.7, "shrinkage": 0.3, "tol": 1e-12}
     expected = DCoT(**options, solver="primal").fit(X).loss_
     np.testing.assert_allclose(DCoT(**options, solver=solver).fit(X).loss_, expected)
-
-
-def test_filling_with_the_mean_is_corruption_of_centred_input(X):
-    moments = Moments.of(X)
-    system = marginalise(moments, NOISE, shrinkage=0.1, fill=moments.mean)
-    centred = X - X.mean(0)
-    C = centred.T @ centred
-    A = system.keep * C + system.shift * np.diag(system.scale)
-    W = np.linalg.solve(A, C[:, TARGETS])
-    coef, intercept = explicit_layer(X, TARGETS, NOISE, shrinkage=0.1, fill=X.mean(0))
-    np.testing.assert_allclose(W, coef, atol=1e-10)
-    np.testing.assert_allclose(system.intercept(W, moments.mean[TARGETS]), intercept, atol=1e-10)

@@ -19,13 +19,12 @@ def X():
     return counts(np.random.default_rng(0), 40, 20)
 
 
-def by_hand(X, r=8, noises=(0.6, 0.4), squash=np.tanh, ridge=1e-5, centre=False):
+def by_hand(X, r=8, noises=(0.6, 0.4), squash=np.tanh, ridge=1e-5):
     """Layers by the definition: prototypes, outputs of each layer."""
     P = np.sort(np.lexsort((np.arange(X.shape[1]), -X.sum(0)))[:r])
     outputs, Z, targets = [], X, P
     for noise in noises:
-        fill = Z.mean(0) if centre and outputs else None
-        W, b = explicit_layer(Z, targets, noise, ridge=ridge, fill=fill)
+        W, b = explicit_layer(Z, targets, noise, ridge=ridge)
         Z, targets = squash(Z @ W + b), np.arange(r)
         outputs.append(Z)
     return P, outputs
@@ -51,7 +50,7 @@ def test_depth_with_fewer_documents_than_prototypes(X, n):
 
 def test_normalising_centres_then_scales_rows(X):
     options = {"prototypes": "frequent", "noise": (0.6, 0.4), "shrinkage": 0, "ridge": 1e-5}
-    _, outputs = by_hand(X, 8, squash=lambda Z: Z, centre=True)
+    _, outputs = by_hand(X, 8, squash=lambda Z: Z)
     centred = [Z - Z.mean(0) for Z in outputs]
     unit = [Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in centred]
     model = DCoT(8, **options).fit(X)
@@ -61,7 +60,7 @@ def test_normalising_centres_then_scales_rows(X):
 
 
 def test_tanh_is_centred_by_its_own_mean(X):
-    _, outputs = by_hand(X, 8, centre=True)
+    _, outputs = by_hand(X, 8)
     options = {"prototypes": "frequent", "noise": (0.6, 0.4), "shrinkage": 0, "ridge": 1e-5}
     model = DCoT(8, squash="tanh", normalize="center", **options).fit(X)
     expected = np.hstack([Z - Z.mean(0) for Z in outputs])

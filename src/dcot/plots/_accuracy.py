@@ -32,7 +32,8 @@ def accuracy_bars(
         mean = sum(values) / len(values)
         ours = row == len(names) - 1
         ax.barh(row, mean, color="0.25" if ours else "0.75", height=0.7)
-        ax.plot(values, [row] * len(values), ".", color="white" if ours else "0.3", markersize=4)
+        dots = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": "black"}
+        ax.plot(values, [row] * len(values), "o", markeredgewidth=0.6, **dots)
         ax.text(max(*values, mean) + 1, row, f"{mean:.1f} %", va="center", ha="left")
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()

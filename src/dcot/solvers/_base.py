@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 # Right-hand sides are solved so many at a time: enough for BLAS to be at full speed, few enough
 # that the workspace is small beside the matrix.
-COLUMNS = 1024
+COLUMNS = 512
 
 
 @dataclass

@@ -88,12 +88,13 @@ class _Space:
     def back(self, solution: Array, right: Array, system: System) -> tuple[Array, float]:
         """W's columns, and tr WᵀC[:, P], from the solution."""
         if self.by_documents:
-            rebuilt = right - solution.dtype.type(system.shift) * solution
-            gain = float(np.vdot(rebuilt, right)) / system.keep
+            squares, cross = np.vdot(right, right), np.vdot(solution, right)
+            gain = float(squares - system.shift * cross) / system.keep
             solution = self.Y.transpose_times(solution)
         else:
             gain = float(np.vdot(solution, right))
-        return solution * self.root[:, None], gain
+        solution *= self.root[:, None]
+        return solution, gain
 
 
 class _Basis:

@@ -57,10 +57,12 @@ def _solve_one(
     for block in column_blocks(len(targets)):
         right = centred.columns(targets[block], order="F")
         dual = apply(right.copy(order="F"))
-        # X_c W = G V = (X_c[:, P] − t V) / q
-        rebuilt = right - system.shift * dual
-        gain += float(np.vdot(rebuilt, right)) / system.keep
-        coef[:, block] = Y.transpose_times(np.ascontiguousarray(dual)) * root[:, None]
+        # tr WᵀC[:, P] is the inner product of X_c W = G V = (X_c[:, P] − t V) / q and X_c[:, P]
+        squares, cross = np.vdot(right, right), np.vdot(dual, right)
+        gain += float(squares - system.shift * cross) / system.keep
+        product = Y.transpose_times(np.ascontiguousarray(dual))
+        product *= root[:, None]
+        coef[:, block] = product
     return Solution(coef, gain)
 
 

@@ -1,0 +1,129 @@
+"""Speed and memory of ``DCoT`` on Reuters, beside peers in the same run and beside the targets.
+
+Run as ``python -m benchmarks.speed``. Needs ``Reuters21578.mat`` in the directory DCOT_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from benchmarks.corpora import load
+from benchmarks.measure import Table, in_subprocess, matmul_rate, peak_memory, read_rate, seconds
+from sklearn.decomposition import LatentDirichletAllocation, TruncatedSVD
+
+from dcot import DCoT
+from dcot._machine import format_bytes, n_threads
+from dcot.solvers._base import positive_definite
+
+SETTING = {"n_prototypes": 1000, "noise": 0.8, "n_layers": 1}
+NOISES = np.linspace(0.5, 0.95, 10)
+
+
+def one_layer(**options: Any) -> DCoT:
+    return DCoT(**{**SETTING, **options})
+
+
+def fitting(X: Any, table: Table, with_lda: bool, counts: Any) -> None:
+    one_layer().fit(X)  # compiled once per machine; not what is measured
+    svd = seconds(lambda: TruncatedSVD(300, random_state=0).fit(X))
+    fit = seconds(lambda: one_layer().fit(X), 5)
+    table.note(f"TruncatedSVD(300) {svd:.2f} s, DCoT {fit:.2f} s ({one_layer().fit(X).solver_})")
+    table.row("fit, r = 1000, noise 0.8, one layer / TruncatedSVD(300)", fit / svd, "×", 1.0)
+    bare = seconds(lambda: one_layer(shrinkage=0.0).fit(X))
+    table.row("the same without shrinkage / TruncatedSVD(300)", bare / svd, "×", 1.0)
+    default = seconds(lambda: DCoT().fit(X))
+    table.note(f"default setting {default:.2f} s")
+    table.row("fit, default setting / TruncatedSVD(300)", default / svd, "×", 3.0)
+    for depth in (2, 3):
+        deep = seconds(lambda depth=depth: one_layer(n_layers=depth).fit(X), 5)
+        added = 100 * (deep - fit) / fit / (depth - 1)
+        table.row(f"each of {depth - 1} further layer(s), on top of one", added, "%", 40)
+    path = seconds(lambda: one_layer().noise_path(X, NOISES))
+    table.note(f"ten noise levels from {NOISES[0]} to {NOISES[-1]:.2f}: {path:.2f} s")
+    table.row("noise_path of ten levels / one fit", path / fit, "×", 4.0)
+    if with_lda:
+        lda = seconds(lambda: LatentDirichletAllocation(100, random_state=0).fit(counts), 1)
+        table.note(f"LatentDirichletAllocation(100) {lda:.1f} s")
+        table.row("LatentDirichletAllocation(100) / fit", lda / fit, "×", 20, most=False)
+
+
+def dense_part(n: int, r: int, table: Table) -> None:
+    """Factorisation and solves of the dual, held against a matrix product."""
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(n, 200)).astype(np.float32) / 20
+    gram = factors @ factors.T
+    np.fill_diagonal(gram, gram.diagonal() + 1)
+    right = np.asfortranarray(rng.normal(size=(n, r)).astype(np.float32))
+
+    def work() -> None:
+        positive_definite(gram.copy())(right.copy(order="F"))
+
+    copies = seconds(lambda: (gram.copy(), right.copy(order="F")))
+    rate = (n**3 / 3 + 2.0 * n**2 * r) / (seconds(work) - copies)
+    peak = matmul_rate()
+    table.note(f"dense part {rate / 1e9:.0f} of {peak / 1e9:.0f} GFlop/s")
+    table.row("factorisation and solves / matrix product", 100 * rate / peak, "%", 70, most=False)
+
+
+def transforming(X: Any, table: Table) -> None:
+    model = one_layer(normalize=None).fit(X)
+    time = seconds(lambda: model.transform(X), 5)
+    limit = X.nnz * 1000 * 4 / read_rate(n_threads())
+    table.note(f"{X.shape[0] / time:,.0f} documents/s; reading W alone would take {limit:.3f} s")
+    table.row("transform / reading one row of W per non-zero", time / limit, "×", 2.0)
+    one = X[:1]
+    table.note(f"one document: {1000 * seconds(lambda: model.transform(one), 20):.2f} ms")
+
+
+def memory(table: Table) -> None:
+    for solver in ("dual", "cg", "primal"):
+        peak, held, predicted = map(
+            float, in_subprocess("benchmarks.speed", "--peak", solver).split()
+        )
+        table.note(f"{solver}: peak {format_bytes(peak)}, predicted {format_bytes(predicted)}")
+        table.row(f"peak memory of {solver} / what it must hold", peak / held, "×", 1.5)
+
+
+def report_peak(solver: str) -> None:
+    """Print peak, what must be held, and the prediction, in bytes."""
+    from dcot.centred import Centred
+    from dcot.moments import Moments
+    from dcot.solvers import SOLVERS
+    from dcot.solvers.choice import shape_of
+
+    X = load("reuters").X
+    one_layer(solver=solver, n_prototypes=20).fit(sp.csr_array(X[:300, :600]))
+    peak, _ = peak_memory(lambda: one_layer(solver=solver).fit(X))
+    n, d = X.shape
+    shape = shape_of(Centred.of(X, Moments.of(X).mean), 1000)
+    predicted = SOLVERS[solver].memory(shape)
+    matrix = {"dual": n * n * 4.0, "primal": d * d * 4.0}
+    result = d * 1000 * 4.0
+    held = matrix.get(solver, predicted - result) + result
+    print(peak, held, predicted)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peak", metavar="SOLVER", help="(internal) measure one solver's memory")
+    parser.add_argument("--no-lda", action="store_true", help="leave out the slowest peer")
+    options = parser.parse_args()
+    if options.peak:
+        report_peak(options.peak)
+        return
+    corpus = load("reuters")
+    X = corpus.X
+    title = f"Reuters, {X.shape[0]} × {X.shape[1]}, {X.nnz} non-zeros, {n_threads()} threads"
+    table = Table(title)
+    fitting(X, table, not options.no_lda, corpus.counts)
+    dense_part(X.shape[0], 1000, table)
+    transforming(X, table)
+    memory(table)
+    print(f"\n{table.missed} target(s) missed")
+
+
+if __name__ == "__main__":
+    main()
