@@ -26,10 +26,16 @@ class Weighted:
     X_test: Any
     y_test: np.ndarray
     counts: Any  # the training documents' counts
+    X_unlabelled: Any = None  # more documents, where asked for
 
 
-def load(name: str, *, imdb_train: int = 10_000, imdb_test: int = 2_000) -> Weighted:
-    """A corpus by name; IMDB is cut to a sample with a fixed seed."""
+def load(
+    name: str, *, unlabelled: bool = False, imdb_train: int = 10_000, imdb_test: int = 2_000
+) -> Weighted:
+    """A corpus by name; IMDB is cut to a sample with a fixed seed.
+
+    With ``unlabelled``, the vocabulary and IDF come from the further unlabelled documents too.
+    """
     loader = {
         "reuters": datasets.load_reuters_matrix,
         "dmoz": datasets.load_dmoz,
@@ -44,18 +50,20 @@ def load(name: str, *, imdb_train: int = 10_000, imdb_test: int = 2_000) -> Weig
         rng = np.random.default_rng(0)
         train = np.sort(rng.choice(train, imdb_train, replace=False))
         test = np.sort(rng.choice(test, imdb_test, replace=False))
+    more = np.asarray(corpus.unlabelled) if unlabelled else np.empty(0, dtype=int)
+    learned = np.concatenate([train, more])
     if corpus.counts is not None:
-        counts = sp.csr_array(corpus.counts)[train]
-        counts_test = sp.csr_array(corpus.counts)[test]
+        counts = sp.csr_array(corpus.counts)
     else:
         vectorizer = CountVectorizer(stop_words="english", token_pattern=r"(?u)\b[^\W\d_]{2,}\b")
-        counts = vectorizer.fit_transform([corpus.texts[i] for i in train])
-        counts_test = vectorizer.transform([corpus.texts[i] for i in test])
-    weigh = TfidfTransformer(sublinear_tf=True).fit(counts)
-    X, X_test = (
-        sp.csr_array(weigh.transform(part), dtype=np.float32) for part in (counts, counts_test)
+        vectorizer.fit([corpus.texts[i] for i in learned])
+        counts = sp.csr_array(vectorizer.transform(corpus.texts))
+    weigh = TfidfTransformer(sublinear_tf=True).fit(counts[learned])
+    X, X_test, X_more = (
+        sp.csr_array(weigh.transform(counts[rows]), dtype=np.float32) if len(rows) else None
+        for rows in (train, test, more)
     )
-    return Weighted(name, X, labels[train], X_test, labels[test], counts)
+    return Weighted(name, X, labels[train], X_test, labels[test], counts[train], X_more)
 
 
 def load_all(names: tuple[str, ...] = NAMES) -> Iterator[Weighted]:
