@@ -153,11 +153,12 @@ class Centred:
 
     def columns(self, which: Array, order: str = "C") -> Array:
         """``X_c[:, which]``, dense."""
-        chosen = self.X[:, which]
-        if sp.issparse(chosen):
-            chosen = chosen.toarray(order=order)
-        dense = np.array(chosen, dtype=self.dtype, order=order, copy=None)  # type: ignore[call-overload]
-        dense -= np.outer(self.root, self.mean[which]).astype(self.dtype)
+        if sp.issparse(self.X):  # rows of the transpose are quicker to find than columns
+            flipped = self.transpose[which].toarray(order="F" if order == "C" else "C")
+            dense = flipped.T
+        else:
+            dense = np.array(self.X[:, which], order=order)  # type: ignore[call-overload]
+        dense -= np.multiply.outer(self.root, self.mean[which]).astype(self.dtype)
         return dense  # type: ignore[no-any-return]
 
     def gram(self) -> Array:

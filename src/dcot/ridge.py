@@ -43,10 +43,10 @@ class KernelRidge:
         means, total = kernel.mean(axis=0, dtype=np.float64), float(kernel.mean())
         centred = kernel.astype(np.float64) - means - means[:, None] + total
         values, vectors = np.linalg.eigh(centred)
-        values = np.maximum(values, 0.0)
+        values = np.where(values > values[-1] * 1e-12, values, 0.0)
         centre = Y.mean(axis=0)
         rotated = vectors.T @ (Y - centre)
-        unit = max(float(values.mean()), np.finfo(float).tiny)
+        unit = float(values.mean()) or 1.0  # zero: the documents are all alike
         errors = [_leave_one_out(values, vectors, rotated, s * unit) for s in strengths]
         best = int(np.argmin(errors))
         dual = vectors @ (rotated / (values + strengths[best] * unit)[:, None])

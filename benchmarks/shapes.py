@@ -1,0 +1,99 @@
+"""Whether ``solver="auto"`` picks well, and predicts memory well, over a grid of shapes.
+
+Run as ``python -m benchmarks.shapes``. Every cell runs in a process of its own; a solver that is
+predicted to take many times longer than the best is not run, and this is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import product
+
+from benchmarks.generated import topical_corpus
+from benchmarks.measure import in_subprocess, peak_memory, seconds
+
+from dcot import DCoT
+from dcot.centred import Centred
+from dcot.corruption import marginalise
+from dcot.moments import Moments
+from dcot.prototypes import choose_prototypes
+from dcot.solvers import SOLVERS, cg
+from dcot.solvers import choice as choosing
+
+SIZES = (1_000, 5_000, 30_000)
+PROTOTYPES = (100, 1_000, 3_000)
+NOISE = 0.8
+HOPELESS = 6.0
+
+
+def model(r: int, solver: str) -> DCoT:
+    return DCoT(r, noise=NOISE, n_layers=1, solver=solver)
+
+
+def predictions(n: int, d: int, r: int) -> dict[str, float]:
+    """Predicted seconds by solver."""
+    X = topical_corpus(n, d)
+    moments = Moments.of(X)
+    targets = choose_prototypes("document_frequency", r, moments)
+    centred = Centred.of(X, moments.mean)
+    systems = [marginalise(moments, NOISE, shrinkage=1.0)]
+    iterations = cg.count_iterations(centred, targets, systems, tol=1e-4, max_iter=50)
+    shape = choosing.shape_of(centred, len(targets))
+    return {name: choosing.seconds(name, centred, shape, iterations) for name in SOLVERS}
+
+
+def measure(n: int, d: int, r: int, solver: str) -> None:
+    """Print the solver used, its seconds, and its peak and predicted bytes."""
+    X = topical_corpus(n, d)
+    model(10, solver).fit(X[:500, :700])  # load the compiled kernels
+    peak, fitted = peak_memory(lambda: model(r, solver).fit(X))
+    time = seconds(lambda: model(r, solver).fit(X), 2)
+    shape = choosing.shape_of(Centred.of(X, Moments.of(X).mean), min(r, d))
+    print(fitted.solver_, time, peak, SOLVERS[fitted.solver_].memory(shape))
+
+
+def cell(n: int, d: int, r: int) -> tuple[float, float]:
+    """Print one row; return how much slower auto was than the best, and the worst prediction."""
+    predicted = predictions(n, d, r)
+    hopeful = [s for s in SOLVERS if predicted[s] < HOPELESS * min(predicted.values())]
+    times, ratios, shown = {}, [], []
+    for solver in [*hopeful, "auto"]:
+        printed = in_subprocess("benchmarks.shapes", "--cell", str(n), str(d), str(r), solver)
+        chosen, time, peak, memory = printed.split()
+        times[solver] = float(time)
+        name = f"auto→{chosen}" if solver == "auto" else solver
+        ahead = predicted.get(chosen, 0.0)
+        shown.append(f"{name} {float(time):.3f} s ({ahead:.3f})")
+        if solver != "auto" and float(peak) > 50e6:
+            ratios.append(float(memory) / float(peak))
+    slower = times["auto"] / min(times.values())
+    wrong = max((max(ratio, 1 / ratio) for ratio in ratios), default=1.0)
+    left = [s for s in SOLVERS if s not in hopeful]
+    note = f"   not run: {', '.join(left)}" if left else ""
+    memory_note = " ".join(f"{ratio:.2f}" for ratio in ratios) or "small"
+    head = f"{n:>6} × {d:<6} r {r:<5} auto/best {slower:4.2f}"
+    middle = f"memory predicted/peak {memory_note:<15}"
+    print(f"{head}   {middle} {', '.join(shown)}{note}", flush=True)
+    return slower, wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cell", nargs=4, metavar=("N", "D", "R", "SOLVER"), help="(internal)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    options = parser.parse_args()
+    if options.cell:
+        n, d, r = map(int, options.cell[:3])
+        measure(n, d, r, options.cell[3])
+        return
+    grid = [g for g in product(options.sizes, options.sizes, PROTOTYPES) if g[2] <= g[1]]
+    found = [cell(*shape) for shape in grid]
+    slower, wrong = (max(column) for column in zip(*found, strict=True))
+    print(f"\nauto is at most {slower:.2f} × slower than the best solver (target: 1.3)")
+    print(f"predicted memory is at most {wrong:.2f} × off (target: 1.25)")
+    sys.exit(slower > 1.3 or wrong > 1.25)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Threads and memory."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from dcot import DcotError
+from dcot._extras import require
+from dcot._machine import format_bytes, free_memory, n_threads, parse_bytes, run_threads
+from dcot._progress import ProgressBar
+
+
+def test_threads_follow_the_blas_limit():
+    with threadpool_limits(1):
+        assert n_threads() == 1
+    assert 1 <= n_threads() <= (os.cpu_count() or 1)
+
+
+def test_every_share_is_run_once():
+    seen = np.zeros(10)
+
+    def kernel(array, first, step):
+        array[first::step] += 1
+
+    run_threads(kernel, seen, work=1e9)
+    run_threads(kernel, seen, work=1)
+    assert (seen == 2).all()
+
+
+def test_errors_in_a_thread_come_back():
+    def kernel(first, step):
+        raise ValueError(f"share {first}")
+
+    with pytest.raises(ValueError, match="share"):
+        run_threads(kernel, work=1e9)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own():
+    from dcot.centred import times
+
+    dense = np.ones((2000, 300))
+    import scipy.sparse as sp
+
+    X = sp.random_array((2000, 2000), density=0.01, format="csr", random_state=0)
+    expected = times(X, dense)
+    child = os.fork()
+    if child == 0:  # a dead pool would hang here; the alarm ends it
+        import signal
+
+        signal.alarm(20)
+        os._exit(0 if np.array_equal(times(X, dense), expected) else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("4GB", 4e9), ("500 MB", 5e8), ("1.5kb", 1500), (10, 10), ("2 GiB", 2e9)]
+)
+def test_parse_bytes(text, number):
+    assert parse_bytes(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1", 0, -5, "4 bananas"])
+def test_parse_bytes_refuses(text):
+    with pytest.raises(DcotError, match="memory_limit must be"):
+        parse_bytes(text)
+
+
+def test_free_memory_is_plausible():
+    free = free_memory()
+    assert free is None or 10**6 < free < 10**15
+    assert format_bytes(12_300_000) == "12 MB"
+
+
+def test_missing_extra_names_the_command():
+    with pytest.raises(ImportError, match=r'pip install "dcot\[plots\]"'):
+        require("no_such_module_at_all", "plots")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere():
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        bar = ProgressBar(stream)
+        bar("layer 1", 0.0)
+        bar("layer 1", 0.5)
+        bar("layer 1", 1.0)
+    assert "100 %" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\n")
+    assert pipe.getvalue().count("\n") == 1
+    assert "[dcot] layer 1" in pipe.getvalue()
