@@ -192,7 +192,7 @@ def matrix_of(
         start, stop = indptr[ends[k]], indptr[ends[k + 1]]
         r = rows[k]
         target = indices[start:stop], data[start:stop]
-        kernels_terms.fill_rows(r.bounds, r.terms, r.counts, columns[r.table], *target)
+        kernels_terms.fill_rows(r.bounds, r.terms, r.counts, columns[r.table], n_columns, *target)
         rows[k] = Rows(0, *(np.zeros(0, dtype=a.dtype) for a in (r.bounds, r.terms, r.counts)))
 
     for _ in in_threads(fill, range(len(rows)), n_threads):

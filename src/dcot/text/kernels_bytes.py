@@ -72,27 +72,37 @@ def lower_character(text: Bytes, i: int, out: Bytes, j: int, table: Any) -> tupl
 
 
 @kernel
+def lower_ascii(source: Bytes, target: Bytes) -> bool:
+    """Lower ASCII letters; whether there were only ASCII characters.
+
+    Plain loops over whole arrays, without branches: the compiler uses vector instructions.
+    """
+    high = np.uint8(0)
+    for i in range(len(source)):
+        byte = source[i]
+        high |= byte
+        target[i] = byte + (np.uint8(byte - np.uint8(65)) < np.uint8(26)) * np.uint8(32)
+    return bool(high < 0x80)
+
+
+@kernel
 def lower(text: Bytes, bounds: Ints, table: Any) -> tuple[Any, Any]:
     """Lower case, for texts without capital sigma; the new text and its bounds."""
+    out = np.empty(len(text), dtype=np.uint8)
+    if lower_ascii(text, out):
+        return out, bounds
     out = np.empty(len(text) + len(text) // 2 + 8, dtype=np.uint8)  # two bytes may become three
     new_bounds = np.zeros_like(bounds)
     j = np.int64(0)
     for doc in range(len(bounds) - 1):
-        start, end = bounds[doc], bounds[doc + 1]
-        high = np.uint8(0)
-        for i in range(start, end):
-            high |= text[i]
-        if high < 0x80:  # branch-free, so that the compiler can use vector instructions
-            for i in range(end - start):
-                byte = text[start + i]
-                out[j + i] = byte + (np.uint8(byte - np.uint8(65)) < np.uint8(26)) * 32
-            j += end - start
+        i, end = bounds[doc], bounds[doc + 1]
+        if lower_ascii(text[i:end], out[j : j + end - i]):
+            j += end - i
         else:
-            i = start
             while i < end:
-                if text[i] < 0x80:
-                    byte = text[i]
-                    out[j] = byte + (np.uint8(byte - np.uint8(65)) < np.uint8(26)) * 32
+                byte = text[i]
+                if byte < 0x80:
+                    out[j] = byte + (np.uint8(byte - np.uint8(65)) < np.uint8(26)) * np.uint8(32)
                     i += 1
                     j += 1
                 else:
@@ -104,6 +114,30 @@ def lower(text: Bytes, bounds: Ints, table: Any) -> tuple[Any, Any]:
 
 
 @kernel
+def one_run(text: Bytes, i: int, stop: int, table: Any) -> tuple[Any, ...]:
+    """The run of token characters at byte ``i``: where its token starts and ends, how many
+    characters it has, the flags seen, and where the run ends."""
+    i, stop = np.int64(i), np.int64(stop)
+    code, width = decode(text, i)
+    flags = table[code]
+    start, end, length, kept, seen = i, i, 0, 0, np.uint8(0)
+    while flags & 1:
+        seen |= flags
+        if length == 0 and not flags & 2:  # a mark with nothing to sit on
+            start = i + width
+        else:
+            length += 1
+            if flags & 4:
+                end, kept = i + width, length
+        i += width
+        if i >= stop:
+            break
+        code, width = decode(text, i)
+        flags = table[code]
+    return np.uint64(start), np.uint64(end), kept, seen, np.uint64(i)
+
+
+@kernel
 def word_spans(text: Bytes, bounds: Ints, table: Any, shortest: int) -> Spans:
     """Runs of token characters, at least ``shortest`` characters long.
 
@@ -112,29 +146,33 @@ def word_spans(text: Bytes, bounds: Ints, table: Any, shortest: int) -> Spans:
     starts = np.empty(len(text) // max(shortest, 1) + len(bounds), dtype=np.int32)
     ends = np.empty_like(starts)
     first = np.zeros_like(bounds)
+    quick = np.full(256, 255, dtype=np.uint8)  # by byte: flags of ASCII, 255 for all else
+    quick[:128] = table[:128]
+    one = np.uint64(1)
     n = np.int64(0)
     for doc in range(len(bounds) - 1):
-        i, stop = bounds[doc], bounds[doc + 1]
+        # unsigned: a signed index is checked for being negative, byte by byte
+        i, stop = np.uint64(bounds[doc]), np.uint64(bounds[doc + 1])
         while i < stop:
-            code, width = decode(text, i)
-            flags = table[code]
-            if not flags & 1:
-                i += width
+            flags = quick[text[i]]
+            if flags == 0:
+                i += one
                 continue
-            start, end, length, kept, seen = i, i, 0, 0, np.uint8(0)
-            while flags & 1:
-                seen |= flags
-                if length == 0 and not flags & 2:  # a mark with nothing to sit on
-                    start = i + width
-                else:
-                    length += 1
-                    if flags & 4:
-                        end, kept = i + width, length
-                i += width
-                if i >= stop:
-                    break
-                code, width = decode(text, i)
-                flags = table[code]
+            start = i
+            while flags == 7:  # ASCII characters that may be anywhere in a token
+                i += one
+                flags = quick[text[i]] if i < stop else np.uint8(0)
+            if flags == 0:
+                if np.int64(i - start) >= shortest:
+                    starts[n] = start
+                    ends[n] = i
+                    n += 1
+                continue
+            code, width = decode(text, start)
+            if not table[code] & 1:
+                i = start + np.uint64(width)
+                continue
+            start, end, kept, seen, i = one_run(text, start, stop, table)
             if kept >= shortest and kept > 0 and not seen & 8:
                 starts[n] = start
                 ends[n] = end

@@ -27,13 +27,14 @@ _LOWER = np.uint64(0x00000000FFFFFFFF)
 _HALF = np.uint64(32)
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # every run of six bits in it is different
 
 
 @kernel
 def hash_bytes(text: Bytes, start: int, end: int) -> Any:
     """FNV-1a, then mixed so that both ends of the word are usable."""
     value = _SEED
-    for i in range(start, end):
+    for i in range(np.uint64(start), np.uint64(end)):
         value = (value ^ np.uint64(text[i])) * _PRIME
     value = (value ^ (value >> _HALF)) * _MIX
     return value ^ (value >> _HALF)
@@ -43,23 +44,27 @@ def hash_bytes(text: Bytes, start: int, end: int) -> Any:
 def find(
     text: Bytes, start: int, end: int, value: int, slots: Any, arena: Bytes, offsets: Ints
 ) -> Any:
-    """The number of a term, or ``-1 - slot`` with the empty slot where it belongs."""
+    """The number of a term, or ``-1 - slot`` with the empty slot where it belongs.
+
+    Indices are unsigned: with signed ones numba checks each for being negative, and this loop
+    takes twice as long.
+    """
     mask = np.uint64(len(slots) - 1)
     slot = value & mask
-    length = end - start
+    begin, length = np.uint64(start), np.uint64(end - start)
     while True:
         held = slots[slot]
         if held == _NONE:
             return -1 - np.int64(slot)
         if (held ^ value) & _UPPER == _NONE:
-            term = np.int64(held & _LOWER) - 1
-            begin = offsets[term]
-            if offsets[term + 1] - begin == length:
-                k = 0
-                while k < length and arena[begin + k] == text[start + k]:
-                    k += 1
+            term = (held & _LOWER) - _ONE
+            at = np.uint64(offsets[term])
+            if np.uint64(offsets[term + _ONE]) - at == length:
+                k = _NONE
+                while k < length and arena[at + k] == text[begin + k]:
+                    k += _ONE
                 if k == length:
-                    return term
+                    return np.int64(term)
         slot = (slot + _ONE) & mask
 
 
@@ -154,11 +159,51 @@ def count_new(
 
 
 @kernel
+def bit_places() -> Any:
+    """The place of a lone bit, found by the upper six bits of its product with _DE_BRUIJN."""
+    places = np.zeros(64, dtype=np.int64)
+    for place in range(64):
+        places[((_ONE << np.uint64(place)) * _DE_BRUIJN) >> np.uint64(58)] = place
+    return places
+
+
+@kernel
+def mark(number: int, bits: Any, summary: Any) -> None:
+    """Add a number to a set of bits; a second set says which words of the first are not zero."""
+    word = number >> 6
+    bits[word] |= _ONE << np.uint64(number & 63)
+    summary[word >> 6] |= _ONE << np.uint64(word & 63)
+
+
+@kernel
+def take_marked(bits: Any, summary: Any, places: Any, out: Any, n: int) -> None:
+    """Write the numbers of a set to ``out[n:]`` in order and empty it: sorting in linear time."""
+    for top in range(len(summary)):
+        words = summary[top]
+        summary[top] = _NONE
+        while words != _NONE:
+            lowest = words & (~words + _ONE)
+            words ^= lowest
+            word = top * 64 + places[(lowest * _DE_BRUIJN) >> np.uint64(58)]
+            rest = bits[word]
+            bits[word] = _NONE
+            while rest != _NONE:
+                lowest = rest & (~rest + _ONE)
+                rest ^= lowest
+                out[n] = word * 64 + places[(lowest * _DE_BRUIJN) >> np.uint64(58)]
+                n += 1
+
+
+@kernel
 def count_known(
     text: Bytes, starts: Any, ends: Any, first: Ints, slots: Any, arena: Bytes, offsets: Ints
 ) -> tuple[Any, Any, Any]:
     """Count the terms of each document that the table knows: row bounds, sorted terms, counts."""
-    tallies = np.zeros(len(offsets) - 1, dtype=np.int32)
+    n_terms = len(offsets) - 1
+    tallies = np.zeros(n_terms, dtype=np.int32)
+    bits = np.zeros(n_terms // 64 + 1, dtype=np.uint64)
+    summary = np.zeros(n_terms // 4096 + 1, dtype=np.uint64)
+    places = bit_places()
     bounds = np.zeros(len(first), dtype=np.int64)
     terms = np.empty(len(starts), dtype=np.int32)
     counts = np.empty(len(starts), dtype=np.int32)
@@ -170,10 +215,10 @@ def count_known(
             term = find(text, starts[k], ends[k], value, slots, arena, offsets)
             if term >= 0:
                 if tallies[term] == 0:
-                    terms[n] = term
+                    mark(term, bits, summary)
                     n += 1
                 tallies[term] += 1
-        terms[row:n].sort()
+        take_marked(bits, summary, places, terms, row)
         for k in range(row, n):
             counts[k] = tallies[terms[k]]
             tallies[terms[k]] = 0
@@ -308,17 +353,23 @@ def kept_lengths(bounds: Ints, terms: Any, columns: Any) -> Any:
 
 
 @kernel
-def fill_rows(bounds: Ints, terms: Any, counts: Any, columns: Any, indices: Any, data: Any) -> None:
+def fill_rows(
+    bounds: Ints, terms: Any, counts: Any, columns: Any, n_columns: int, indices: Any, data: Any
+) -> None:
     """Write rows into a CSR matrix's arrays: columns for terms, sorted, -1 dropped."""
-    packed = np.empty(len(terms), dtype=np.int64)
+    by_column = np.zeros(n_columns, dtype=np.int32)
+    bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
+    summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
+    places = bit_places()
     n = np.int64(0)
     for row in range(len(bounds) - 1):
         start = n
         for k in range(bounds[row], bounds[row + 1]):
-            if columns[terms[k]] >= 0:
-                packed[n] = np.int64(columns[terms[k]]) << 32 | np.int64(counts[k])
+            column = np.int64(columns[terms[k]])
+            if column >= 0:
+                mark(column, bits, summary)
+                by_column[column] = counts[k]
                 n += 1
-        packed[start:n].sort()
-    for k in range(n):
-        indices[k] = packed[k] >> 32
-        data[k] = packed[k] & 0xFFFFFFFF
+        take_marked(bits, summary, places, indices, start)
+        for k in range(start, n):
+            data[k] = by_column[indices[k]]
