@@ -114,10 +114,10 @@ def lower(text: Bytes, bounds: Ints, table: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def one_run(text: Bytes, i: int, stop: int, table: Any) -> tuple[Any, ...]:
-    """The run of token characters at byte ``i``: where its token starts and ends, how many
+def one_run(text: Bytes, at: int, stop: int, table: Any) -> tuple[Any, ...]:
+    """The run of token characters from byte ``at``: where its token starts and ends, how many
     characters it has, the flags seen, and where the run ends."""
-    i, stop = np.int64(i), np.int64(stop)
+    i = np.int64(at)
     code, width = decode(text, i)
     flags = table[code]
     start, end, length, kept, seen = i, i, 0, 0, np.uint8(0)
@@ -130,7 +130,7 @@ def one_run(text: Bytes, i: int, stop: int, table: Any) -> tuple[Any, ...]:
             if flags & 4:
                 end, kept = i + width, length
         i += width
-        if i >= stop:
+        if i >= np.int64(stop):
             break
         code, width = decode(text, i)
         flags = table[code]

@@ -138,11 +138,6 @@ def document_limits(min_df: Any, max_df: Any, n_documents: int) -> tuple[float, 
     """The fewest and most documents a term may be in."""
     fewest = min_df if isinstance(min_df, Integral) else min_df * n_documents
     most = max_df if isinstance(max_df, Integral) else max_df * n_documents
-    if most < fewest:
-        raise InvalidParameterError(
-            f"max_df={max_df} keeps terms of at most {most:g} documents and min_df={min_df} those "
-            f"of at least {fewest:g}: no term can be both, so lower min_df or raise max_df"
-        )
     return float(fewest), float(most)
 
 
@@ -265,8 +260,13 @@ def nothing_kept(documents: Any, settings: Mapping[str, Any], n_documents: int) 
     """The error for terms that were all dropped, with the setting that dropped them."""
     fewest, most = document_limits(settings["min_df"], settings["max_df"], n_documents)
     rare, common = int((documents < fewest).sum()), int((documents > most).sum())
+    impossible = (
+        f" (no term can be in at least {fewest:g} and at most {most:g} documents)"
+        if most < fewest
+        else ""
+    )
     return InvalidInputError(
         f"none of the {len(documents):,} terms in {n_documents:,} documents remain: "
         f"min_df={settings['min_df']} dropped {rare:,} and max_df={settings['max_df']} dropped "
-        f"{common:,}; lower min_df or raise max_df"
+        f"{common:,}{impossible}; lower min_df or raise max_df"
     )
