@@ -150,7 +150,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         """Count the terms of the vocabulary; unknown terms are passed over."""
         terms = self._known_terms()
         rows = counting.look_up(raw_documents, self._analysis(), terms, self.n_threads)
-        return self._finished(counting.stacked(rows, len(terms), self.dtype))
+        return self._finished(counting.matrix_of(rows, None, len(terms), self.dtype, 1))
 
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn from more texts.

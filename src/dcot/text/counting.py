@@ -29,7 +29,8 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 _MOST_THREADS = 8  # each has its own table: more would cost memory and merging, and gain little
-_SLICE_BYTES = {"word": 1 << 20, "char": 1 << 18, "char_wb": 1 << 18}
+_SLICE_BYTES = {"word": 1 << 19, "char": 1 << 17, "char_wb": 1 << 17}
+_DIRECT_TYPES = (np.int64, np.int32, np.float64, np.float32)
 
 
 @dataclass
@@ -40,6 +41,11 @@ class Rows:
     bounds: Ints
     terms: Int32s
     counts: Int32s
+
+
+_NO_ROWS = Rows(
+    0, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
+)
 
 
 @dataclass
@@ -87,7 +93,7 @@ def in_threads(
         pending: deque[Future[Out]] = deque()
         for piece in pieces:
             pending.append(pool.submit(work, piece))
-            if len(pending) > 2 * n_threads:
+            if len(pending) > n_threads + 1:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
@@ -173,54 +179,52 @@ def look_up(
 
 def matrix_of(
     rows: list[Rows],
-    columns: list[Int32s],
+    columns: list[Int32s] | None,
     n_columns: int,
-    dtype: Any,
+    dtype: npt.DTypeLike,
     n_threads: int | None = None,
 ) -> sparse.csr_matrix:
-    """Rows as a CSR matrix with sorted columns; ``columns`` holds, for each table, the column of
-    each term, or -1 to drop it. Empties ``rows`` as it goes, to save memory."""
-    kept = [kernels_terms.kept_lengths(r.bounds, r.terms, columns[r.table]) for r in rows]
-    indptr = np.zeros(sum(map(len, kept)) + 1, dtype=np.int64)
-    np.cumsum(np.concatenate([*kept, np.zeros(0, dtype=np.int64)]), out=indptr[1:])
-    ends = np.cumsum([0] + [len(lengths) for lengths in kept])
-    large = indptr[-1] > np.iinfo(np.int32).max
-    indices = np.empty(indptr[-1], dtype=np.int64 if large else np.int32)
-    data = np.empty(indptr[-1], dtype=np.int32)
+    """Rows as a CSR matrix with sorted columns. Empties ``rows`` as it goes, to save memory.
+
+    ``columns`` holds, for each table, the column of each term, or -1 to drop it; None says that the
+    rows hold sorted columns already.
+    """
+    lengths = [_lengths(r, columns) for r in rows]
+    indptr = np.zeros(sum(map(len, lengths)) + 1, dtype=np.int64)
+    np.cumsum(np.concatenate([*lengths, np.zeros(0, dtype=np.int64)]), out=indptr[1:])
+    cuts = indptr[np.cumsum([0, *map(len, lengths)])].tolist()
+    large = cuts[-1] > np.iinfo(np.int32).max
+    indices = np.empty(cuts[-1], dtype=np.int64 if large else np.int32)
+    # the kernel is compiled for the usual types; others are converted at the end
+    data = np.empty(cuts[-1], dtype=dtype if np.dtype(dtype) in _DIRECT_TYPES else np.int32)
 
     def fill(k: int) -> None:
-        start, stop = indptr[ends[k]], indptr[ends[k + 1]]
-        r = rows[k]
-        target = indices[start:stop], data[start:stop]
-        kernels_terms.fill_rows(r.bounds, r.terms, r.counts, columns[r.table], n_columns, *target)
-        rows[k] = Rows(0, *(np.zeros(0, dtype=a.dtype) for a in (r.bounds, r.terms, r.counts)))
+        r, part = rows[k], slice(cuts[k], cuts[k + 1])
+        rows[k] = _NO_ROWS
+        if columns is None:
+            indices[part], data[part] = r.terms, r.counts
+            return
+        kernels_terms.fill_rows(
+            r.bounds, r.terms, r.counts, columns[r.table], n_columns, indices[part], data[part]
+        )
 
     for _ in in_threads(fill, range(len(rows)), n_threads):
         pass
     rows.clear()
-    return csr(data, indices, indptr, n_columns, dtype)
+    return _csr(data.astype(dtype, copy=False), indices, indptr, n_columns)
 
 
-def stacked(rows: list[Rows], n_columns: int, dtype: Any) -> sparse.csr_matrix:
-    """Rows that hold columns already, one below the other."""
-    lengths = [np.diff(r.bounds) for r in rows]
-    indptr = np.zeros(sum(map(len, lengths)) + 1, dtype=np.int64)
-    np.cumsum(np.concatenate([*lengths, np.zeros(0, dtype=np.int64)]), out=indptr[1:])
-    empty = np.zeros(0, dtype=np.int32)
-    indices = np.concatenate([empty, *(r.terms for r in rows)])
-    data = np.concatenate([empty, *(r.counts for r in rows)])
-    rows.clear()
-    return csr(data, indices, indptr, n_columns, dtype)
+def _lengths(rows: Rows, columns: list[Int32s] | None) -> Ints:
+    if columns is None:
+        return np.diff(rows.bounds)
+    kept: Ints = kernels_terms.kept_lengths(rows.bounds, rows.terms, columns[rows.table])
+    return kept
 
 
-def csr(data: Any, indices: Any, indptr: Ints, n_columns: int, dtype: Any) -> sparse.csr_matrix:
+def _csr(data: Any, indices: Any, indptr: Ints, n_columns: int) -> sparse.csr_matrix:
     """A CSR matrix known to be sorted and without duplicates."""
-    index_type = np.int64 if indptr[-1] > np.iinfo(np.int32).max else np.int32
-    matrix = sparse.csr_matrix(
-        (data.astype(dtype, copy=False), indices.astype(index_type, copy=False),
-         indptr.astype(index_type)),
-        shape=(len(indptr) - 1, n_columns),
-    )  # fmt: skip
+    shape = (len(indptr) - 1, n_columns)
+    matrix = sparse.csr_matrix((data, indices, indptr.astype(indices.dtype)), shape=shape)
     matrix.has_sorted_indices = True
     matrix.has_canonical_format = True
     return matrix

@@ -14,8 +14,8 @@ import polars as pl
 
 from dcot._exceptions import InvalidInputError, InvalidTypeError
 
-_BATCH_CHARACTERS = 1 << 22
-_BATCH_DOCUMENTS = 1 << 16
+_BATCH_CHARACTERS = 1 << 20
+_BATCH_DOCUMENTS = 1 << 14
 _SLICE_BYTES = 1 << 20
 
 _WAYS_OUT = {

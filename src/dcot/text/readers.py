@@ -29,7 +29,7 @@ _KINDS = {
     ".tsv": "tsv",
     ".parquet": "parquet",
 }
-_BATCH_CHARACTERS = 1 << 22
+_BATCH_CHARACTERS = 1 << 20
 
 
 class TextFiles:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,7 @@ def lowered(texts):
     analysis = Analysis("word", compile_pattern(r"\S+"), True, None, False, None, (1, 1))
     text, bounds = analysis._normalised(pl.Series(texts, dtype=pl.String))
     data = text.tobytes()
-    return [data[i:j].decode() for i, j in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [data[i:j].decode() for i, j in pairwise(bounds)]
 
 
 def test_lower_is_pythons_for_every_character():

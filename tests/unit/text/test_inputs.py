@@ -142,14 +142,12 @@ def test_a_single_text_is_no_corpus(text, method):
     ],
 )
 def test_what_is_no_corpus(documents):
-    with pytest.raises(DcotError, match="got|document 0"):
+    with pytest.raises(DcotError, match=r"got|document 0"):
         TermCounter().fit(documents)
 
 
 def test_a_lone_surrogate_is_named():
-    with pytest.raises(
-        InvalidInputError, match=r"document 1 has the lone surrogate .* character 2"
-    ):
+    with pytest.raises(InvalidInputError, match=r"document 1 has the lone .* character 2"):
         TermCounter().fit(["fine", "ab\ud800"])
 
 
