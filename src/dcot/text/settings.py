@@ -247,12 +247,13 @@ def _warn(message: str) -> None:
 
 def nothing_found(n_documents: int, n_stopped: int, has_stop_words: bool) -> InvalidInputError:
     """The error for a corpus without terms."""
-    stopped = f"stop_words dropped all {n_stopped:,} words, and " if has_stop_words else ""
+    stopped = f"stop_words dropped all {n_stopped:,} words that " if has_stop_words else ""
+    nothing = "" if has_stop_words else " nothing"
     if n_documents == 0:
         return InvalidInputError("no documents were given, so there are no terms to learn")
     return InvalidInputError(
         f"no terms in {n_documents:,} documents: {stopped}token_pattern, analyzer and ngram_range "
-        "found nothing else; are the texts empty, or their words too short for the pattern?"
+        f"found{nothing}; are the texts empty, or their words too short for the pattern?"
     )
 
 
