@@ -1,0 +1,9 @@
+"""Raw text to counts to weights: the parts that turn documents into matrices."""
+
+from __future__ import annotations
+
+from dcot.text.counter import TermCounter
+from dcot.text.readers import TextFiles, read_texts
+from dcot.text.weighting import TermWeighting
+
+__all__ = ["TermCounter", "TermWeighting", "TextFiles", "read_texts"]

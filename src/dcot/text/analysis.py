@@ -1,0 +1,217 @@
+"""From texts to the spans of their terms: lower case, accents, tokens, stop words, n-grams.
+
+An :class:`Analysis` is settings made ready; its method :meth:`Analysis.spans` takes a slice of
+documents to a buffer of bytes and, per document, the spans in it that are terms.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dcot._exceptions import InvalidInputError, InvalidTypeError
+from dcot.text import kernels_bytes, kernels_terms
+from dcot.text.characters import CAPITAL_SIGMA, lower_table, space_table
+from dcot.text.patterns import EnginePattern, RunPattern, TokenPattern
+from dcot.text.terms import Terms
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+Analyzer = Callable[[str], Iterable[str]]
+
+_LARGEST_SLICE = 2**30  # bytes; spans are 32-bit, and char_wb may double the text
+_SIGMA = CAPITAL_SIGMA.encode()
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Terms of documents: ``text[starts[k]:ends[k]]``, ``first[i]:first[i + 1]`` in document i."""
+
+    text: Bytes
+    starts: Int32s
+    ends: Int32s
+    first: Ints
+    n_stopped: int = 0
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """How texts become terms."""
+
+    analyzer: str | Analyzer
+    pattern: TokenPattern | None
+    lowercase: bool
+    strip_accents: Callable[[str], str] | None
+    accents_of_ascii: bool  # whether strip_accents may change plain ASCII
+    stop_words: Terms | None
+    ngram_range: tuple[int, int]
+
+    @property
+    def runs_python(self) -> bool:
+        """Whether a function of the user's is called, which may not like threads."""
+        return callable(self.analyzer) or self.accents_of_ascii
+
+    def spans(self, documents: pl.Series) -> Spans:
+        """The terms of a slice of documents."""
+        if callable(self.analyzer):
+            lists = [_checked_tokens(self.analyzer(doc)) for doc in documents.to_list()]
+            return _spans_of_lists(lists)
+        text, bounds = self._normalised(documents)
+        if self.analyzer == "char":
+            text, bounds = kernels_bytes.squeeze_spaces(text, bounds, space_table())
+            return Spans(
+                text, *kernels_bytes.character_ngrams(text, bounds, *self.ngram_range, False)
+            )
+        if self.analyzer == "char_wb":
+            text, words, first_word = kernels_bytes.pad_words(text, bounds, space_table())
+            starts, ends, first = kernels_bytes.character_ngrams(
+                text, words, *self.ngram_range, True
+            )
+            return Spans(text, starts, ends, first[first_word])
+        return self._word_grams(self._words(text, bounds))
+
+    def _normalised(self, documents: pl.Series) -> tuple[Bytes, Ints]:
+        """Lower case and without accents, if asked, as bytes end to end."""
+        if self.strip_accents is not None:
+            return _copied(pl.Series(self._without_accents(documents), dtype=pl.String))
+        if not self.lowercase:
+            return _copied(documents)
+        data, bounds = _joined(documents)
+        if _SIGMA in data:
+            lowered = [doc.lower() for doc in documents.to_list()]
+            return _copied(pl.Series(lowered, dtype=pl.String))
+        text = np.frombuffer(data, dtype=np.uint8)
+        new_text, new_bounds = kernels_bytes.lower(text, bounds, lower_table())
+        return new_text, new_bounds
+
+    def _without_accents(self, documents: pl.Series) -> list[str]:
+        assert self.strip_accents is not None
+        texts = documents.to_list()
+        if self.lowercase:
+            texts = [doc.lower() for doc in texts]
+        return [
+            doc if doc.isascii() and not self.accents_of_ascii else self.strip_accents(doc)
+            for doc in texts
+        ]
+
+    def _words(self, text: Bytes, bounds: Ints) -> Spans:
+        """Tokens, before stop words and n-grams."""
+        assert self.pattern is not None
+        if isinstance(self.pattern, RunPattern):
+            pattern = self.pattern
+            return Spans(
+                text, *kernels_bytes.word_spans(text, bounds, pattern.table, pattern.shortest)
+            )
+        data, cuts = text.tobytes(), bounds.tolist()
+        docs = [data[i:j].decode() for i, j in pairwise(cuts)]
+        if isinstance(self.pattern, EnginePattern):
+            return _engine_spans(self.pattern, docs)
+        return _spans_of_lists([self.pattern.python.findall(doc) for doc in docs])
+
+    def _word_grams(self, words: Spans) -> Spans:
+        text, starts, ends, first = words.text, words.starts, words.ends, words.first
+        n_stopped = 0
+        if self.stop_words is not None:
+            first = kernels_terms.drop_known(text, starts, ends, first, *self.stop_words.lookup())
+            n_stopped = len(starts) - int(first[-1])
+            starts, ends = starts[: first[-1]], ends[: first[-1]]
+        if self.ngram_range != (1, 1):
+            text, starts, ends, first = kernels_bytes.word_ngrams(
+                text, starts, ends, first, *self.ngram_range
+            )
+        return Spans(text, starts, ends, first, n_stopped)
+
+
+def strip_accents_unicode(text: str) -> str:
+    """Compatibility forms and accents replaced by plain letters.
+
+    >>> strip_accents_unicode("Žižek, ﬁn")
+    'Zizek, fin'
+    """
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def strip_accents_ascii(text: str) -> str:
+    """The same, and all that is still not ASCII removed.
+
+    >>> strip_accents_ascii("naïve 中")
+    'naive '
+    """
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+
+
+def _joined(texts: pl.Series) -> tuple[bytes, Ints]:
+    """Texts end to end, and where each begins."""
+    bounds = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(texts.str.len_bytes().to_numpy(), out=bounds[1:])
+    if bounds[-1] > _LARGEST_SLICE:
+        raise InvalidInputError(
+            f"a document has {bounds[-1]:,} bytes, more than the {_LARGEST_SLICE:,} that one "
+            "document may have: split it"
+        )
+    data: bytes = texts.str.join("").cast(pl.Binary).item() if len(texts) else b""
+    return data, bounds
+
+
+def _copied(texts: pl.Series) -> tuple[Bytes, Ints]:
+    """The same as a writable array: the one kind of array that the kernels are compiled for."""
+    data, bounds = _joined(texts)
+    return np.frombuffer(data, dtype=np.uint8).copy(), bounds
+
+
+def _flat_spans(tokens: pl.Series, first: Ints) -> Spans:
+    text, bounds = _copied(tokens)
+    cuts = bounds.astype(np.int32)
+    return Spans(text, cuts[:-1].copy(), cuts[1:].copy(), first)
+
+
+def _spans_of_lists(lists: list[list[str]]) -> Spans:
+    first = np.zeros(len(lists) + 1, dtype=np.int64)
+    np.cumsum([len(tokens) for tokens in lists], out=first[1:])
+    flat = [token for tokens in lists for token in tokens]
+    return _flat_spans(pl.Series(flat, dtype=pl.String), first)
+
+
+def _engine_spans(pattern: EnginePattern, docs: list[str]) -> Spans:
+    texts = pl.Series(docs, dtype=pl.String)
+    found = texts.str.extract_all(pattern.pattern)
+    if pattern.doubtful is not None and texts.str.contains(pattern.doubtful).any():
+        lists = _rechecked(texts, found, pattern.doubtful, pattern.python)
+        return _spans_of_lists(lists)
+    lengths = found.list.len().to_numpy()
+    first = np.zeros(len(docs) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=first[1:])
+    tokens = found.filter(found.list.len() > 0).explode()
+    return _flat_spans(tokens, first)
+
+
+def _rechecked(
+    texts: pl.Series, found: pl.Series, doubtful: str, python: re.Pattern[str]
+) -> list[list[str]]:
+    """Tokens of each document, by Python's ``re`` where the engines may disagree."""
+    lists: list[list[str]] = found.to_list()
+    for i in texts.str.contains(doubtful).arg_true().to_list():
+        lists[i] = python.findall(texts[i])
+    return lists
+
+
+def _checked_tokens(tokens: Any) -> list[str]:
+    """What a callable analyzer returned, as a list of strings."""
+    result = list(tokens)
+    for token in result:
+        if not isinstance(token, str):
+            raise InvalidTypeError(
+                f"analyzer returned {token!r} of type {type(token).__name__}, expected strings: "
+                "convert its terms with str()"
+            )
+    return result

@@ -1,0 +1,281 @@
+"""TermCounter: texts to a sparse matrix of counts, several times faster than CountVectorizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array, metadata_routing
+
+from dcot._exceptions import InvalidInputError
+from dcot.text import counting, inputs, settings
+from dcot.text.analysis import Analysis
+from dcot.text.patterns import DEFAULT_PATTERN
+from dcot.text.terms import Terms
+
+
+class TermCounter(TransformerMixin, BaseEstimator):
+    r"""Count the terms of texts: documents in, a sparse matrix and a vocabulary out.
+
+    Parameters mean what they mean in scikit-learn's ``CountVectorizer``, and the result is the
+    same, number by number: terms in sorted order, one column each.
+
+    Parameters
+    ----------
+    lowercase : bool, default=True
+        Count ``Tea`` and ``tea`` together, by the rules of ``str.lower``.
+    strip_accents : {"ascii", "unicode"}, callable or None, default=None
+        Replace accented letters by plain ones, after lower-casing.
+    stop_words : {"english"}, list of str or None, default=None
+        Words to leave out, before n-grams are formed. For ``analyzer="word"`` only.
+    token_pattern : str, default=r"(?u)\b\w\w+\b"
+        What a word is, as a regular expression with the meaning of Python's ``re``; or
+        ``"unicode"``: words that keep their combining marks and joiners, as Hindi and Persian need.
+    min_word_length : int or None, default=None
+        The fewest characters of a word, for the default pattern and ``"unicode"``, where it is 2;
+        1 keeps words of one character.
+    ngram_range : tuple (int, int), default=(1, 1)
+        The fewest and most words (or characters) of a term.
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
+        Terms are n-grams of words, of characters, or of characters within words padded with
+        spaces; or what a function from a text to strings returns.
+    min_df, max_df : int or float, default=1 and 1.0
+        The fewest and most documents a term may be in: a number, or a fraction of all.
+    max_features : int or None, default=None
+        Keep the terms that occur most often.
+    vocabulary : mapping, iterable or None, default=None
+        The terms to count, if they are known: a list, or a mapping of terms to columns.
+    binary : bool, default=False
+        Note only whether a term occurs.
+    dtype : dtype, default=np.int64
+        The type of the counts.
+    grow_vocabulary : bool, default=True
+        Whether ``partial_fit`` adds new terms, in new columns at the end.
+    regex_engine : {"compiled", "python"}, default="compiled"
+        ``"python"`` runs patterns that the compiled engine cannot, such as look-around; slower.
+    n_threads : int or None, default=None
+        None uses the cores of the machine, up to eight.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        The column of each term; built when asked for.
+    n_documents_ : int
+        The number of documents learnt from.
+
+    Examples
+    --------
+    >>> counter = TermCounter()
+    >>> counter.fit_transform(["Tea for two", "Two and two is tea"]).toarray()
+    array([[0, 1, 0, 1, 1],
+           [1, 0, 1, 1, 2]])
+    >>> counter.get_feature_names_out().tolist()
+    ['and', 'for', 'is', 'tea', 'two']
+    """
+
+    # scikit-learn routes metadata by the names of arguments; the texts are not metadata
+    __metadata_request__fit: ClassVar = {"raw_documents": metadata_routing.UNUSED}
+    __metadata_request__partial_fit: ClassVar = {"raw_documents": metadata_routing.UNUSED}
+    __metadata_request__transform: ClassVar = {"raw_documents": metadata_routing.UNUSED}
+
+    def __init__(
+        self,
+        *,
+        lowercase: bool = True,
+        strip_accents: str | Callable[[str], str] | None = None,
+        stop_words: str | Iterable[str] | None = None,
+        token_pattern: str = DEFAULT_PATTERN,
+        min_word_length: int | None = None,
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: str | Callable[[str], Iterable[str]] = "word",
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
+        binary: bool = False,
+        dtype: npt.DTypeLike = np.int64,
+        grow_vocabulary: bool = True,
+        regex_engine: str = "compiled",
+        n_threads: int | None = None,
+    ) -> None:
+        self.lowercase = lowercase
+        self.strip_accents = strip_accents
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.min_word_length = min_word_length
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+        self.binary = binary
+        self.dtype = dtype
+        self.grow_vocabulary = grow_vocabulary
+        self.regex_engine = regex_engine
+        self.n_threads = n_threads
+
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Learn the vocabulary of texts."""
+        self._prepare()
+        if self.vocabulary is not None:
+            self._terms = settings.fixed_terms(self.vocabulary)
+            self.n_documents_ = sum(map(len, inputs.batches(raw_documents)))
+        else:
+            self._learn(raw_documents, keep_rows=False)
+        return self
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> sparse.csr_matrix:
+        """Learn the vocabulary of texts and count them, reading them once."""
+        self._prepare()
+        if self.vocabulary is not None:
+            self._terms = settings.fixed_terms(self.vocabulary)
+            matrix = self.transform(raw_documents)
+            self.n_documents_ = matrix.shape[0]
+            return matrix
+        learned, kept = self._learn(raw_documents, keep_rows=True)
+        columns = np.full(len(learned.terms), -1, dtype=np.int32)
+        columns[kept] = np.arange(len(kept), dtype=np.int32)
+        by_table = [columns[numbers] for numbers in learned.numbers]
+        return self._finished(
+            counting.matrix_of(learned.rows, by_table, len(kept), self.dtype, self.n_threads)
+        )
+
+    def transform(self, raw_documents: Any) -> sparse.csr_matrix:
+        """Count the terms of the vocabulary; unknown terms are passed over."""
+        terms = self._known_terms()
+        rows = counting.look_up(raw_documents, self._analysis(), terms, self.n_threads)
+        return self._finished(counting.matrix_of(rows, None, len(terms), self.dtype, 1))
+
+    def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Learn from more texts.
+
+        New terms get new columns after those there are (sorted among themselves), so that rows
+        counted before stay right: those documents have zero of the new terms. With a fixed
+        ``vocabulary``, or with ``grow_vocabulary=False`` after the first call, the columns stay as
+        they are.
+
+        ``min_df``, ``max_df`` and ``max_features`` need all documents at once: with one of them
+        set, growing is refused.
+
+        >>> counter = TermCounter().partial_fit(["two teas"]).partial_fit(["a cup of tea"])
+        >>> counter.get_feature_names_out().tolist()
+        ['teas', 'two', 'cup', 'of', 'tea']
+        """
+        first = not hasattr(self, "_terms")
+        fixed = self.vocabulary is not None or not self.grow_vocabulary
+        if fixed and first:
+            return self.fit(raw_documents)
+        if fixed:
+            self.n_documents_ += sum(map(len, inputs.batches(raw_documents)))
+            return self
+        self._prepare()
+        settings.refuse_limits_while_growing(self.get_params(deep=False))
+        if first:
+            self._learn(raw_documents, keep_rows=False)
+            return self
+        learned = counting.learn(raw_documents, self._analysis(), self.n_threads, keep_rows=False)
+        new = learned.terms.take(learned.terms.unknown_in(self._terms))
+        self._terms = self._terms.followed_by(new.take(new.sorted_order()))
+        self.n_documents_ += learned.n_documents
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """The terms, in the order of the columns."""
+        return np.array(self._known_terms().strings(), dtype=object)
+
+    def inverse_transform(self, X: Any) -> list[npt.NDArray[np.object_]]:
+        """The terms that each row of a matrix has."""
+        names = self.get_feature_names_out()
+        matrix = sparse.csr_matrix(check_array(X, accept_sparse="csr"))
+        if matrix.shape[1] != len(names):
+            raise InvalidInputError(
+                f"X has {matrix.shape[1]} columns, expected {len(names)}, one for each term"
+            )
+        rows = (matrix[i] for i in range(matrix.shape[0]))
+        return [names[np.sort(row.indices[row.data != 0])] for row in rows]
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """The column of each term."""
+        if "_vocabulary" not in self.__dict__:
+            if not self.__sklearn_is_fitted__():
+                raise AttributeError("vocabulary_ is there after fit or partial_fit")
+            names = self._known_terms().strings()
+            self._vocabulary = dict(zip(names, range(len(names)), strict=True))
+        return self._vocabulary
+
+    @property
+    def n_terms_(self) -> int:
+        """The number of terms: the number of columns of what ``transform`` returns."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("n_terms_ is there after fit or partial_fit")
+        return len(self._terms)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_vocabulary", None)  # quick to build again
+        return state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_terms")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.requires_fit = self.vocabulary is None
+        return tags
+
+    def _analysis(self) -> Analysis:
+        return settings.analysis_from(self.get_params(deep=False))
+
+    def _prepare(self) -> None:
+        """Refuse and warn about settings before any text is read."""
+        settings.check_limits(self.min_df, self.max_df, self.max_features)
+        settings.check_threads(self.n_threads)
+        settings.warn_about(self.get_params(deep=False), self._analysis())
+        self.__dict__.pop("_vocabulary", None)
+
+    def _known_terms(self) -> Terms:
+        if hasattr(self, "_terms"):
+            return self._terms
+        if self.vocabulary is None:
+            raise NotFittedError(
+                "this TermCounter has no vocabulary yet: call fit first, or pass vocabulary=[...]"
+            )
+        self._terms = settings.fixed_terms(self.vocabulary)
+        self.n_documents_ = 0
+        return self._terms
+
+    def _learn(self, raw_documents: Any, keep_rows: bool) -> tuple[counting.Learned, Any]:
+        """Learn the terms of texts, keep those within the limits: what was learnt, and which."""
+        analysis = self._analysis()
+        learned = counting.learn(raw_documents, analysis, self.n_threads, keep_rows)
+        if not len(learned.terms):
+            has_stop_words = analysis.stop_words is not None
+            raise settings.nothing_found(learned.n_documents, learned.n_stopped, has_stop_words)
+        order = learned.terms.sorted_order()
+        documents = learned.documents[order]
+        totals = documents if self.binary else learned.totals[order]
+        totals = totals.astype(settings.sum_type(self.dtype))
+        limits = settings.document_limits(self.min_df, self.max_df, learned.n_documents)
+        mask = settings.chosen_terms(documents, totals, limits, self.max_features)
+        if not mask.any():
+            params = self.get_params(deep=False)
+            raise settings.nothing_kept(documents, params, learned.n_documents)
+        kept = order[mask]
+        self._terms = learned.terms.take(kept)
+        self.n_documents_ = learned.n_documents
+        return learned, kept
+
+    def _finished(self, matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+        if self.binary:
+            matrix.data.fill(1)
+        return matrix

@@ -1,0 +1,375 @@
+"""Compiled loops over terms: a hash table from byte strings to numbers, counting, sorting.
+
+A set of terms is ``arena`` (their bytes, end to end) and ``offsets`` (where each begins). Its hash
+table is ``slots``: 0 for an empty slot, else the upper half of the term's hash and, in the lower
+half, its number plus one. The halves are compared first and the bytes always, so that equal hashes
+cost time and never exactness.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+
+kernel = njit(cache=True, nogil=True)
+
+_PRIME = np.uint64(0x100000001B3)
+_SEED = np.uint64(0xCBF29CE484222325)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_UPPER = np.uint64(0xFFFFFFFF00000000)
+_LOWER = np.uint64(0x00000000FFFFFFFF)
+_HALF = np.uint64(32)
+_ONE = np.uint64(1)
+_NONE = np.uint64(0)
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # every run of six bits in it is different
+
+
+@kernel
+def hash_bytes(text: Bytes, start: int, end: int) -> Any:
+    """FNV-1a, then mixed so that both ends of the word are usable."""
+    value = _SEED
+    for i in range(np.uint64(start), np.uint64(end)):
+        value = (value ^ np.uint64(text[i])) * _PRIME
+    value = (value ^ (value >> _HALF)) * _MIX
+    return value ^ (value >> _HALF)
+
+
+@kernel
+def find(
+    text: Bytes, start: int, end: int, value: int, slots: Any, arena: Bytes, offsets: Ints
+) -> Any:
+    """The number of a term, or ``-1 - slot`` with the empty slot where it belongs.
+
+    Indices are unsigned: with signed ones numba checks each for being negative, and this loop
+    takes twice as long.
+    """
+    mask = np.uint64(len(slots) - 1)
+    slot = value & mask
+    begin, length = np.uint64(start), np.uint64(end - start)
+    while True:
+        held = slots[slot]
+        if held == _NONE:
+            return -1 - np.int64(slot)
+        if (held ^ value) & _UPPER == _NONE:
+            term = (held & _LOWER) - _ONE
+            at = np.uint64(offsets[term])
+            if np.uint64(offsets[term + _ONE]) - at == length:
+                k = _NONE
+                while k < length and arena[at + k] == text[begin + k]:
+                    k += _ONE
+                if k == length:
+                    return np.int64(term)
+        slot = (slot + _ONE) & mask
+
+
+@kernel
+def build_slots(hashes: Any, n_terms: int, size: int) -> Any:
+    """A hash table of ``size`` (a power of two) slots over distinct terms."""
+    slots = np.zeros(size, dtype=np.uint64)
+    mask = np.uint64(size - 1)
+    for term in range(n_terms):
+        slot = hashes[term] & mask
+        while slots[slot] != _NONE:
+            slot = (slot + _ONE) & mask
+        slots[slot] = (hashes[term] & _UPPER) | np.uint64(term + 1)
+    return slots
+
+
+@kernel
+def hash_terms(arena: Bytes, offsets: Ints) -> Any:
+    """The hash of every term."""
+    hashes = np.empty(len(offsets) - 1, dtype=np.uint64)
+    for term in range(len(hashes)):
+        hashes[term] = hash_bytes(arena, offsets[term], offsets[term + 1])
+    return hashes
+
+
+@kernel
+def add_term(
+    text: Bytes, start: int, end: int, value: int, slot: int, table: Any, n_terms: int
+) -> bool:
+    """Write a new term into its empty slot, if there is room."""
+    slots, hashes, arena, offsets = table
+    begin = offsets[n_terms]
+    if n_terms >= len(hashes) or begin + end - start > len(arena):
+        return False
+    for k in range(end - start):
+        arena[begin + k] = text[start + k]
+    offsets[n_terms + 1] = begin + end - start
+    hashes[n_terms] = value
+    slots[slot] = (value & _UPPER) | np.uint64(n_terms + 1)
+    return True
+
+
+@kernel
+def count_new(
+    text: Bytes,
+    starts: Any,
+    ends: Any,
+    first: Ints,
+    progress: Ints,
+    table: Any,
+    tallies: Any,
+    documents: Ints,
+    totals: Ints,
+    bounds: Ints,
+    terms: Any,
+    counts: Any,
+) -> bool:
+    """Count the terms of each document, learning new ones, until done or out of room.
+
+    ``progress`` holds the next document, the number of terms and the number of entries. Returns
+    whether all is done; if not, the caller makes room and calls again.
+    """
+    slots, _, arena, offsets = table
+    n_terms, n = progress[1], progress[2]
+    for doc in range(progress[0], len(first) - 1):
+        row = n
+        for k in range(first[doc], first[doc + 1]):
+            start, end = starts[k], ends[k]
+            value = hash_bytes(text, start, end)
+            term = find(text, start, end, value, slots, arena, offsets)
+            if term < 0:
+                if not add_term(text, start, end, value, -1 - term, table, n_terms):
+                    for i in range(row, n):  # this document starts anew after the break
+                        tallies[terms[i]] = 0
+                    progress[:] = doc, n_terms, row
+                    return False
+                term = n_terms
+                n_terms += 1
+            if tallies[term] == 0:
+                terms[n] = term
+                n += 1
+            tallies[term] += 1
+        for k in range(row, n):
+            term = np.int64(terms[k])
+            counts[k] = tallies[term]
+            documents[term] += 1
+            totals[term] += tallies[term]
+            tallies[term] = 0
+        bounds[doc + 1] = n
+    progress[:] = len(first) - 1, n_terms, n
+    return True
+
+
+@kernel
+def bit_places() -> Any:
+    """The place of a lone bit, found by the upper six bits of its product with _DE_BRUIJN."""
+    places = np.zeros(64, dtype=np.int64)
+    for place in range(64):
+        places[((_ONE << np.uint64(place)) * _DE_BRUIJN) >> np.uint64(58)] = place
+    return places
+
+
+@kernel
+def mark(number: int, bits: Any, summary: Any) -> None:
+    """Add a number to a set of bits; a second set says which words of the first are not zero."""
+    word = number >> 6
+    bits[word] |= _ONE << np.uint64(number & 63)
+    summary[word >> 6] |= _ONE << np.uint64(word & 63)
+
+
+@kernel
+def take_marked(bits: Any, summary: Any, places: Any, out: Any, n: int) -> None:
+    """Write the numbers of a set to ``out[n:]`` in order and empty it: sorting in linear time."""
+    for top in range(len(summary)):
+        words = summary[top]
+        summary[top] = _NONE
+        while words != _NONE:
+            lowest = words & (~words + _ONE)
+            words ^= lowest
+            word = top * 64 + places[(lowest * _DE_BRUIJN) >> np.uint64(58)]
+            rest = bits[word]
+            bits[word] = _NONE
+            while rest != _NONE:
+                lowest = rest & (~rest + _ONE)
+                rest ^= lowest
+                out[n] = word * 64 + places[(lowest * _DE_BRUIJN) >> np.uint64(58)]
+                n += 1
+
+
+@kernel
+def count_known(
+    text: Bytes, starts: Any, ends: Any, first: Ints, slots: Any, arena: Bytes, offsets: Ints
+) -> tuple[Any, Any, Any]:
+    """Count the terms of each document that the table knows: row bounds, sorted terms, counts."""
+    n_terms = len(offsets) - 1
+    tallies = np.zeros(n_terms, dtype=np.int32)
+    bits = np.zeros(n_terms // 64 + 1, dtype=np.uint64)
+    summary = np.zeros(n_terms // 4096 + 1, dtype=np.uint64)
+    places = bit_places()
+    bounds = np.zeros(len(first), dtype=np.int64)
+    terms = np.empty(len(starts), dtype=np.int32)
+    counts = np.empty(len(starts), dtype=np.int32)
+    n = np.int64(0)
+    for doc in range(len(first) - 1):
+        row = n
+        for k in range(first[doc], first[doc + 1]):
+            value = hash_bytes(text, starts[k], ends[k])
+            term = find(text, starts[k], ends[k], value, slots, arena, offsets)
+            if term >= 0:
+                if tallies[term] == 0:
+                    mark(term, bits, summary)
+                    n += 1
+                tallies[term] += 1
+        take_marked(bits, summary, places, terms, row)
+        for k in range(row, n):
+            counts[k] = tallies[terms[k]]
+            tallies[terms[k]] = 0
+        bounds[doc + 1] = n
+    return bounds, terms[:n].copy(), counts[:n].copy()
+
+
+@kernel
+def drop_known(
+    text: Bytes, starts: Any, ends: Any, first: Ints, slots: Any, arena: Bytes, offsets: Ints
+) -> Any:
+    """Remove the spans that the table knows (stop words), in place; each document's new first."""
+    new_first = np.zeros_like(first)
+    n = np.int64(0)
+    for doc in range(len(first) - 1):
+        for k in range(first[doc], first[doc + 1]):
+            value = hash_bytes(text, starts[k], ends[k])
+            if find(text, starts[k], ends[k], value, slots, arena, offsets) < 0:
+                starts[n] = starts[k]
+                ends[n] = ends[k]
+                n += 1
+        new_first[doc + 1] = n
+    return new_first
+
+
+@kernel
+def merge_terms(
+    arena: Bytes, hashes: Any, offsets: Ints, progress: Ints, table: Any, numbers: Any
+) -> bool:
+    """Add terms to a table and note their numbers there, until done or out of room.
+
+    ``progress`` holds the next term to add and the number of terms in the table.
+    """
+    n_terms = progress[1]
+    for term in range(progress[0], len(numbers)):
+        start, end, value = offsets[term], offsets[term + 1], hashes[term]
+        number = find(arena, start, end, value, table[0], table[2], table[3])
+        if number < 0:
+            if not add_term(arena, start, end, value, -1 - number, table, n_terms):
+                progress[:] = term, n_terms
+                return False
+            number = n_terms
+            n_terms += 1
+        numbers[term] = number
+    progress[:] = len(numbers), n_terms
+    return True
+
+
+@kernel
+def prefixes(arena: Bytes, offsets: Ints) -> Any:
+    """The first eight bytes of every term as a number that sorts as they do."""
+    keys = np.zeros(len(offsets) - 1, dtype=np.uint64)
+    for term in range(len(keys)):
+        key = _NONE
+        for k in range(8):
+            key <<= np.uint64(8)
+            if offsets[term] + k < offsets[term + 1]:
+                key |= np.uint64(arena[offsets[term] + k])
+        keys[term] = key
+    return keys
+
+
+@kernel
+def comes_before(a: int, b: int, arena: Bytes, offsets: Ints) -> bool:
+    """Whether term ``a`` sorts before term ``b``, byte by byte."""
+    i, j = offsets[a], offsets[b]
+    while i < offsets[a + 1] and j < offsets[b + 1]:
+        if arena[i] != arena[j]:
+            return bool(arena[i] < arena[j])
+        i += 1
+        j += 1
+    return bool(offsets[a + 1] - offsets[a] < offsets[b + 1] - offsets[b])
+
+
+@kernel
+def merge_sort(order: Any, low: int, high: int, spare: Any, arena: Bytes, offsets: Ints) -> None:
+    """Sort ``order[low:high]`` by the terms' bytes, bottom up."""
+    width = 1
+    while width < high - low:
+        for left in range(low, high, 2 * width):
+            middle, right = min(left + width, high), min(left + 2 * width, high)
+            i, j = left, middle
+            for k in range(left, right):
+                if j >= right or (
+                    i < middle and not comes_before(order[j], order[i], arena, offsets)
+                ):
+                    spare[k] = order[i]
+                    i += 1
+                else:
+                    spare[k] = order[j]
+                    j += 1
+        order[low:high] = spare[low:high]
+        width *= 2
+
+
+@kernel
+def settle_ties(order: Any, keys: Any, arena: Bytes, offsets: Ints) -> None:
+    """Finish a sort by prefixes: put terms with the same first eight bytes in order."""
+    spare = np.empty_like(order)
+    low = 0
+    while low < len(order):
+        high = low + 1
+        while high < len(order) and keys[order[high]] == keys[order[low]]:
+            high += 1
+        if high - low > 1:
+            merge_sort(order, low, high, spare, arena, offsets)
+        low = high
+
+
+@kernel
+def take_terms(arena: Bytes, offsets: Ints, order: Any) -> tuple[Any, Any]:
+    """The chosen terms, end to end in the chosen order."""
+    new_offsets = np.zeros(len(order) + 1, dtype=np.int64)
+    for k in range(len(order)):
+        new_offsets[k + 1] = new_offsets[k] + offsets[order[k] + 1] - offsets[order[k]]
+    out = np.empty(new_offsets[-1], dtype=np.uint8)
+    for k in range(len(order)):
+        begin = offsets[order[k]]
+        for i in range(new_offsets[k + 1] - new_offsets[k]):
+            out[new_offsets[k] + i] = arena[begin + i]
+    return out, new_offsets
+
+
+@kernel
+def kept_lengths(bounds: Ints, terms: Any, columns: Any) -> Any:
+    """How many entries of each row stay when terms with column -1 are dropped."""
+    lengths = np.zeros(len(bounds) - 1, dtype=np.int64)
+    for row in range(len(lengths)):
+        for k in range(bounds[row], bounds[row + 1]):
+            lengths[row] += columns[terms[k]] >= 0
+    return lengths
+
+
+@kernel
+def fill_rows(
+    bounds: Ints, terms: Any, counts: Any, columns: Any, n_columns: int, indices: Any, data: Any
+) -> None:
+    """Write rows into a CSR matrix's arrays: columns for terms, sorted, -1 dropped."""
+    by_column = np.zeros(n_columns, dtype=np.int32)
+    bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
+    summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
+    places = bit_places()
+    n = np.int64(0)
+    for row in range(len(bounds) - 1):
+        start = n
+        for k in range(bounds[row], bounds[row + 1]):
+            column = np.int64(columns[terms[k]])
+            if column >= 0:
+                mark(column, bits, summary)
+                by_column[column] = counts[k]
+                n += 1
+        take_marked(bits, summary, places, indices, start)
+        for k in range(start, n):
+            data[k] = by_column[indices[k]]

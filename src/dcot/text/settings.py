@@ -1,0 +1,273 @@
+"""The settings of a term counter, checked and made ready: errors here, before any text is read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.text.analysis import Analysis, strip_accents_ascii, strip_accents_unicode
+from dcot.text.patterns import DEFAULT_PATTERN, compile_pattern
+from dcot.text.terms import Terms
+
+_ANALYZERS = ("word", "char", "char_wb")
+_ACCENTS = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
+
+
+def analysis_from(settings: Mapping[str, Any]) -> Analysis:
+    """An analysis from the parameters of a ``TermCounter``."""
+    analyzer = settings["analyzer"]
+    if not callable(analyzer) and analyzer not in _ANALYZERS:
+        raise InvalidParameterError(
+            f"analyzer must be one of {', '.join(_ANALYZERS)} or a function, got {analyzer!r}"
+        )
+    accents = settings["strip_accents"]
+    if accents is not None and not callable(accents) and accents not in _ACCENTS:
+        raise InvalidParameterError(
+            f"strip_accents must be 'ascii', 'unicode', a function or None, got {accents!r}"
+        )
+    if settings["regex_engine"] not in ("compiled", "python"):
+        raise InvalidParameterError(
+            f"regex_engine must be 'compiled' or 'python', got {settings['regex_engine']!r}"
+        )
+    pattern = stop_words = None
+    if analyzer == "word":
+        if not isinstance(settings["token_pattern"], str):
+            raise InvalidTypeError(
+                f"token_pattern must be a regular expression, got {settings['token_pattern']!r}"
+            )
+        shortest = _at_least_one("min_word_length", settings["min_word_length"])
+        pattern = compile_pattern(settings["token_pattern"], settings["regex_engine"], shortest)
+        stop_words = stop_list(settings["stop_words"])
+    return Analysis(
+        analyzer=analyzer,
+        pattern=pattern,
+        lowercase=bool(settings["lowercase"]),
+        strip_accents=accents if callable(accents) else _ACCENTS.get(accents or ""),
+        accents_of_ascii=callable(accents),
+        stop_words=Terms.from_strings(sorted(stop_words)) if stop_words else None,
+        ngram_range=ngrams(settings["ngram_range"]),
+    )
+
+
+def ngrams(ngram_range: Any) -> tuple[int, int]:
+    """Two whole numbers, the first at least 1 and not above the second."""
+    try:
+        low, high = ngram_range
+        fine = all(isinstance(n, Integral) for n in (low, high)) and 1 <= low <= high
+    except (TypeError, ValueError):
+        fine = False
+    if not fine:
+        raise InvalidParameterError(
+            f"ngram_range must be two whole numbers with 1 <= first <= second, got {ngram_range!r}"
+        )
+    return int(low), int(high)
+
+
+def stop_list(stop_words: Any) -> frozenset[str]:
+    """The words to leave out.
+
+    >>> "the" in stop_list("english"), len(stop_list(None))
+    (True, 0)
+    """
+    if stop_words is None:
+        return frozenset()
+    if isinstance(stop_words, str):
+        if stop_words != "english":
+            raise InvalidParameterError(
+                f"stop_words must be 'english' or a list of words, got {stop_words!r}"
+            )
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return frozenset(ENGLISH_STOP_WORDS)
+    words = frozenset(stop_words) if isinstance(stop_words, Iterable) else None
+    if words is None or not all(isinstance(word, str) for word in words):
+        raise InvalidTypeError(
+            f"stop_words must be 'english' or a list of words, got {type(stop_words).__name__}"
+        )
+    return words
+
+
+def fixed_terms(vocabulary: Any) -> Terms:
+    """Terms in column order, from a list, a set (sorted) or a mapping of terms to columns."""
+    if isinstance(vocabulary, str) or not isinstance(vocabulary, Iterable):
+        raise InvalidTypeError(
+            "vocabulary must be a list of terms or a mapping of terms to columns, got "
+            f"{type(vocabulary).__name__}"
+        )
+    if isinstance(vocabulary, Mapping):
+        strings = _in_column_order(vocabulary)
+    else:
+        strings = sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else [*vocabulary]
+    seen: set[str] = set()
+    for term in strings:
+        if not isinstance(term, str):
+            raise InvalidTypeError(f"vocabulary must hold strings, got {term!r}")
+        if term in seen:
+            raise InvalidParameterError(f"vocabulary has the term {term!r} twice: remove one")
+        seen.add(term)
+    if not strings:
+        raise InvalidParameterError(
+            "vocabulary is empty: pass at least one term, or None to learn the terms"
+        )
+    return Terms.from_strings(strings)
+
+
+def _in_column_order(vocabulary: Mapping[str, int]) -> list[str]:
+    columns = set(vocabulary.values())
+    if len(columns) != len(vocabulary):
+        raise InvalidParameterError(
+            "vocabulary gives two terms the same column: number them 0, 1, 2, ..."
+        )
+    for column in range(len(vocabulary)):
+        if column not in columns:
+            raise InvalidParameterError(
+                f"vocabulary of {len(vocabulary)} terms has none for column {column}: number them "
+                "0, 1, 2, ..."
+            )
+    return sorted(vocabulary, key=lambda term: vocabulary[term])
+
+
+def document_limits(min_df: Any, max_df: Any, n_documents: int) -> tuple[float, float]:
+    """The fewest and most documents a term may be in."""
+    fewest = min_df if isinstance(min_df, Integral) else min_df * n_documents
+    most = max_df if isinstance(max_df, Integral) else max_df * n_documents
+    return float(fewest), float(most)
+
+
+def check_limits(min_df: Any, max_df: Any, max_features: Any) -> None:
+    """Fractions in [0, 1], or whole numbers of at least 1."""
+    for name, value in (("min_df", min_df), ("max_df", max_df)):
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if whole and value >= 1:
+            continue
+        if isinstance(value, Real) and not isinstance(value, Integral) and 0 <= float(value) <= 1:
+            continue
+        raise InvalidParameterError(
+            f"{name} must be a whole number of documents (at least 1) or a fraction in [0, 1], "
+            f"got {value!r}"
+        )
+    _at_least_one("max_features", max_features)
+
+
+def _at_least_one(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise InvalidParameterError(
+            f"{name} must be None or a whole number of at least 1, got {value!r}"
+        )
+    return int(value)
+
+
+def check_threads(n_threads: Any) -> None:
+    """None or a whole number of at least 1."""
+    _at_least_one("n_threads", n_threads)
+
+
+def chosen_terms(documents: Any, totals: Any, limits: tuple[float, float], most: int | None) -> Any:
+    """Which terms stay, as a mask; ``documents`` and ``totals`` are those of the sorted terms.
+
+    Ties at the edge of ``max_features`` fall as they do in scikit-learn: to NumPy's argsort.
+    """
+    mask = (documents >= limits[0]) & (documents <= limits[1])
+    if most is not None and mask.sum() > most:
+        best = np.flatnonzero(mask)[(-totals[mask]).argsort()[:most]]
+        mask = np.zeros_like(mask)
+        mask[best] = True
+    return mask
+
+
+def sum_type(dtype: Any) -> Any:
+    """The type in which SciPy sums counts of this type: sorting ties depends on it."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "u":
+        return np.uint
+    return np.int_ if np.can_cast(dtype, np.int_) else dtype
+
+
+def refuse_limits_while_growing(settings: Mapping[str, Any]) -> None:
+    """Which terms pass a limit would depend on how the documents were cut into batches."""
+    limits = {"min_df": 1, "max_df": 1.0, "max_features": None}
+    for name, default in limits.items():
+        value = settings[name]
+        if value != default or type(value) is not type(default):  # 1 and 1.0 differ here
+            raise InvalidParameterError(
+                f"{name}={value} cannot be applied while the vocabulary grows: leave it at "
+                f"{default}, or set grow_vocabulary=False to keep the terms of the first batch, "
+                "or pass a vocabulary"
+            )
+
+
+def warn_about(settings: Mapping[str, Any], analysis: Analysis) -> None:
+    """Warn about settings that have no effect, or not the one that was meant."""
+    if analysis.analyzer != "word":
+        defaults = {"stop_words": None, "token_pattern": DEFAULT_PATTERN, "min_word_length": None}
+        for name, default in defaults.items():
+            if settings[name] is not default and settings[name] != default:
+                _warn(f"{name} has no effect: it is for analyzer='word'")
+    if callable(analysis.analyzer) and analysis.ngram_range != (1, 1):
+        _warn("ngram_range has no effect: the analyzer is a function")
+    vocabulary = settings["vocabulary"]
+    if vocabulary is not None and analysis.lowercase and not callable(analysis.analyzer):
+        upper = next((term for term in vocabulary if any(map(str.isupper, term))), None)
+        if upper is not None:
+            _warn(
+                f"vocabulary has {upper!r} with upper-case letters, which no document can match: "
+                "lower its terms, or set lowercase=False"
+            )
+    if analysis.stop_words is not None:
+        _warn_about_stop_words(analysis, analysis.stop_words)
+
+
+def _warn_about_stop_words(analysis: Analysis, stop_words: Terms) -> None:
+    """Stop words that are split, such as "don't" into "don", let their parts through."""
+    plain = replace(analysis, stop_words=None, ngram_range=(1, 1))
+    words = stop_words.strings()
+    spans = plain.spans(pl.Series(words, dtype=pl.String))
+    data = spans.text.tobytes()
+    tokens = {data[i:j].decode() for i, j in zip(spans.starts, spans.ends, strict=True)}
+    missing = sorted(tokens - set(words))
+    if missing:
+        _warn(
+            f"stop_words become {missing[:10]} as words of a text, which are not stop_words "
+            "themselves: add them"
+        )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=5)
+
+
+def nothing_found(n_documents: int, n_stopped: int, has_stop_words: bool) -> InvalidInputError:
+    """The error for a corpus without terms."""
+    stopped = f"stop_words dropped all {n_stopped:,} words that " if has_stop_words else ""
+    nothing = "" if has_stop_words else " nothing"
+    if n_documents == 0:
+        return InvalidInputError("no documents were given, so there are no terms to learn")
+    return InvalidInputError(
+        f"no terms in {n_documents:,} documents: {stopped}token_pattern, analyzer and ngram_range "
+        f"found{nothing}; are the texts empty, or their words too short for the pattern?"
+    )
+
+
+def nothing_kept(documents: Any, settings: Mapping[str, Any], n_documents: int) -> Exception:
+    """The error for terms that were all dropped, with the setting that dropped them."""
+    fewest, most = document_limits(settings["min_df"], settings["max_df"], n_documents)
+    rare, common = int((documents < fewest).sum()), int((documents > most).sum())
+    impossible = (
+        f" (no term can be in at least {fewest:g} and at most {most:g} documents)"
+        if most < fewest
+        else ""
+    )
+    return InvalidInputError(
+        f"none of the {len(documents):,} terms in {n_documents:,} documents remain: "
+        f"min_df={settings['min_df']} dropped {rare:,} and max_df={settings['max_df']} dropped "
+        f"{common:,}{impossible}; lower min_df or raise max_df"
+    )

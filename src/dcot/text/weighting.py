@@ -1,0 +1,188 @@
+"""TermWeighting: from counts to weights, by TF-IDF, BM25, logarithms or presence."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dcot._exceptions import InvalidInputError, InvalidParameterError
+
+Floats = npt.NDArray[np.float64]
+
+_SCHEMES = ("counts", "binary", "log", "tfidf", "bm25")
+_NORMS = ("auto", "l1", "l2", None)
+
+
+class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Weigh the terms of a document-term matrix.
+
+    ========== ==================================================================================
+    scheme     weight of a term that occurs tf times in a document
+    ========== ==================================================================================
+    ``counts`` tf
+    ``binary`` 1
+    ``log``    1 + log(tf)
+    ``tfidf``  tf · idf as in scikit-learn's ``TfidfTransformer``: idf = 1 + log((1+n) / (1+df))
+    ``bm25``   idf · tf·(k1+1) / (tf + k1·(1 − b + b·length/mean length)), with
+               idf = log(1 + (n − df + ½) / (df + ½))
+    ========== ==================================================================================
+
+    Parameters
+    ----------
+    scheme : {"tfidf", "bm25", "log", "binary", "counts"}, default="tfidf"
+        How to weigh.
+    norm : {"auto", "l1", "l2"} or None, default="auto"
+        The length that every row is scaled to; ``"auto"`` is ``"l2"`` for ``tfidf``, else None.
+    use_idf, smooth_idf, sublinear_tf : bool, default=True, True, False
+        For ``tfidf``: whether to use idf; whether to act as if one more document had every term;
+        whether to take 1 + log(tf) for tf.
+    k1, b : float, default=1.2 and 0.75
+        For ``bm25``: how soon more of a term stops to matter, and how much long documents are
+        marked down.
+
+    Attributes
+    ----------
+    idf_ : ndarray of shape (n_terms,)
+        The inverse document frequencies; ones for schemes without.
+    mean_length_ : float
+        The mean number of terms of the fitted documents.
+
+    Examples
+    --------
+    >>> weighting = TermWeighting("log").fit([[1, 0], [8, 2]])
+    >>> weighting.transform([[1, 0], [8, 2]]).toarray().round(2)
+    array([[1.  , 0.  ],
+           [3.08, 1.69]])
+    """
+
+    def __init__(
+        self,
+        scheme: str = "tfidf",
+        *,
+        norm: str | None = "auto",
+        use_idf: bool = True,
+        smooth_idf: bool = True,
+        sublinear_tf: bool = False,
+        k1: float = 1.2,
+        b: float = 0.75,
+    ) -> None:
+        self.scheme = scheme
+        self.norm = norm
+        self.use_idf = use_idf
+        self.smooth_idf = smooth_idf
+        self.sublinear_tf = sublinear_tf
+        self.k1 = k1
+        self.b = b
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn how many documents have each term, and how long documents are."""
+        self._check_settings()
+        X = self._checked(X, reset=True)
+        self.mean_length_ = float(X.sum() / X.shape[0])
+        self.n_documents_ = int(X.shape[0])
+        self.idf_ = self._idf(np.bincount(X.indices, minlength=X.shape[1]))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Fit on the first call; later only make room for terms that came since.
+
+        The inverse document frequencies and the mean length **stay as first fitted**: changing them
+        would make weights from before and after incomparable. Columns beyond those of the first
+        call get the idf of a term that no document had.
+        """
+        if not hasattr(self, "idf_"):
+            return self.fit(X)
+        n_terms = len(self.idf_)
+        n_columns = X.shape[1] if hasattr(X, "shape") else np.shape(X)[1]
+        if n_columns < n_terms:
+            raise InvalidInputError(
+                f"X has {n_columns} features, but {type(self).__name__} is expecting {n_terms} "
+                "features as input, or more: terms may be added at the end, never removed"
+            )
+        self._checked(X, reset=True)
+        unseen = self._idf(np.zeros(n_columns - n_terms, dtype=np.int64))
+        self.idf_ = np.concatenate([self.idf_, unseen])
+        return self
+
+    def transform(self, X: Any) -> sparse.csr_matrix:
+        """Weights of the same shape; a row without terms stays a row of zeros."""
+        check_is_fitted(self)
+        X = self._checked(X, reset=False).copy()
+        if self.scheme == "bm25":
+            self._apply_bm25(X)
+        elif self.scheme == "binary":
+            X.data.fill(1)
+        elif self.scheme == "log" or (self.scheme == "tfidf" and self.sublinear_tf):
+            np.log(X.data, out=X.data)
+            X.data += 1
+        if self.scheme == "tfidf" and self.use_idf:
+            X.data *= self.idf_[X.indices].astype(X.dtype)
+        norm = self.norm
+        if norm == "auto":
+            norm = "l2" if self.scheme == "tfidf" else None
+        return X if norm is None else normalize(X, norm=norm, copy=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _check_settings(self) -> None:
+        if self.scheme not in _SCHEMES:
+            raise InvalidParameterError(
+                f"scheme must be one of {', '.join(_SCHEMES)}, got {self.scheme!r}"
+            )
+        if self.norm not in _NORMS:
+            raise InvalidParameterError(
+                f"norm must be 'auto', 'l1', 'l2' or None, got {self.norm!r}"
+            )
+        if not self.k1 >= 0:
+            raise InvalidParameterError(f"k1 must be at least 0, got {self.k1!r}")
+        if not 0 <= self.b <= 1:
+            raise InvalidParameterError(
+                f"b must be in [0, 1], got {self.b!r}: 0 ignores the length of documents"
+            )
+
+    def _checked(self, X: Any, reset: bool) -> sparse.csr_matrix:
+        """A CSR matrix of floats without stored zeros, none negative."""
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        given = X
+        X = sparse.csr_matrix(X)
+        if X.nnz and X.data.min() < 0:
+            raise InvalidInputError(
+                "Negative values in data passed to TermWeighting: counts were expected, which are "
+                "0 or more; pass the matrix as it was counted, neither centred nor standardised"
+            )
+        if not X.has_canonical_format or (X.nnz and X.data.min() == 0):
+            X = X.copy() if sparse.issparse(given) else X  # the caller's stays as it is
+            X.sum_duplicates()
+            X.eliminate_zeros()
+        return X
+
+    def _idf(self, documents: npt.NDArray[np.int64]) -> Floats:
+        """Inverse document frequencies, for terms that so many documents have."""
+        n = self.n_documents_
+        if self.scheme == "bm25":
+            return np.asarray(np.log1p((n - documents + 0.5) / (documents + 0.5)))
+        if self.scheme != "tfidf" or not self.use_idf:
+            return np.ones(len(documents))
+        extra = int(self.smooth_idf)
+        # a term that no document has would be infinitely rare: count it as in one
+        seen = np.maximum(documents + extra, 1).astype(np.float64)
+        return np.asarray(np.log((n + extra) / seen) + 1.0)
+
+    def _apply_bm25(self, X: sparse.csr_matrix) -> None:
+        lengths = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+        relative = lengths / self.mean_length_ if self.mean_length_ > 0 else np.ones_like(lengths)
+        damping = self.k1 * (1 - self.b + self.b * relative)
+        per_entry = np.repeat(damping, np.diff(X.indptr)).astype(X.dtype)
+        X.data *= (self.k1 + 1) / (X.data + per_entry)
+        X.data *= self.idf_[X.indices].astype(X.dtype)

@@ -1,0 +1,165 @@
+"""Every kind of input gives the same matrix; everything that is not text is refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from dcot import DcotError
+from dcot._exceptions import InvalidInputError, InvalidTypeError
+from dcot.text import TermCounter, inputs
+
+TEXTS = ["tea for two", "", "naïve café", "two 中文 two"]
+KINDS = {
+    "list": list,
+    "tuple": tuple,
+    "generator": lambda texts: (text for text in texts),
+    "dict values": lambda texts: dict(enumerate(texts)).values(),
+    "numpy strings": np.array,
+    "numpy objects": lambda texts: np.array(texts, dtype=object),
+    "numpy str_": lambda texts: [np.str_(text) for text in texts],
+    "pandas object": lambda texts: pd.Series(texts, dtype=object),
+    "pandas string": lambda texts: pd.Series(texts, dtype="string"),
+    "pandas python string": lambda texts: pd.Series(texts, dtype="string[python]"),
+    "pandas arrow": lambda texts: pd.Series(texts, dtype=pd.ArrowDtype(pa.string())),
+    "pandas category": lambda texts: pd.Series(texts, dtype="category"),
+    "pandas shuffled index": lambda texts: pd.Series(texts, index=[3, 1, 2, 0]),
+    "pandas index": pd.Index,
+    "polars": pl.Series,
+    "polars chunks": lambda texts: pl.concat([pl.Series(texts[:1]), pl.Series(texts[1:])]),
+    "polars slice": lambda texts: pl.Series(["x", *texts, "y"])[1:-1],
+    "polars categorical": lambda texts: pl.Series(texts, dtype=pl.Categorical),
+    "arrow": pa.array,
+    "arrow large": lambda texts: pa.array(texts, pa.large_string()),
+    "arrow view": lambda texts: pa.array(texts, pa.string_view()),
+    "arrow chunks": lambda texts: pa.chunked_array([texts[:2], texts[2:]]),
+    "arrow dictionary": lambda texts: pa.array(texts).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_counts_the_same(kind):
+    expected = TermCounter().fit_transform(TEXTS)
+    counter = TermCounter()
+    found = counter.fit_transform(KINDS[kind](TEXTS))
+    assert (found != expected).nnz == 0
+    assert (counter.transform(KINDS[kind](TEXTS)) != expected).nnz == 0
+    assert counter.n_documents_ == len(TEXTS)
+
+
+def test_columns_are_not_copied():
+    column = pl.Series(TEXTS)
+    assert next(inputs.batches(column)).to_list() == TEXTS
+    array = pa.array(["a text that is too long to be held in a view"] * 3, pa.large_string())
+    (batch,) = inputs.batches(array)
+    assert batch.to_list() == array.to_pylist()
+
+
+def test_generators_are_read_in_bounded_batches(monkeypatch):
+    monkeypatch.setattr(inputs, "_BATCH_DOCUMENTS", 10)
+    lengths = [len(batch) for batch in inputs.batches(f"text {i}" for i in range(25))]
+    assert lengths == [10, 10, 5]
+    monkeypatch.setattr(inputs, "_BATCH_CHARACTERS", 100)
+    assert [len(batch) for batch in inputs.batches(["x" * 60] * 5)] == [2, 2, 1]
+
+
+def test_slices_hold_at_least_one_document_and_all_of_them():
+    column = pl.Series(["a" * 10, "", "b" * 100, "c", "", ""])
+    pieces = list(inputs.slices([column], 20))
+    assert [len(piece) for piece in pieces] == [2, 1, 3]
+    assert pl.concat(pieces).to_list() == column.to_list()
+
+
+@pytest.mark.parametrize(
+    ("bad", "kind", "way_out"),
+    [
+        (None, "NoneType", 'put ""'),
+        (float("nan"), "float", "fillna"),
+        (3, "int", r"str\(\)"),
+        (b"bytes", "bytes", "decode"),
+        (["a", "list"], "list", "join"),
+        ({"a": 1}, "dict", r"str\(\)"),
+    ],
+)
+@pytest.mark.parametrize("make", [list, lambda x: iter(x), lambda x: np.array(x, dtype=object)])
+def test_what_is_not_text_is_named(bad, kind, way_out, make):
+    documents = np.empty(3, dtype=object)
+    documents[:] = ["fine", "fine too", "?"]
+    documents[2] = bad
+    with pytest.raises(InvalidInputError, match=f"document 2 is .*{kind}.*{way_out}"):
+        TermCounter().fit(make(documents))
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        pd.Series(["a", None, "b"]),
+        pd.Series(["a", None, "b"], dtype=object),
+        pd.Series(["a", np.nan, "b"], dtype=object),
+        pd.Series(["a", None, "b"], dtype="string"),
+        pl.Series(["a", None, "b"]),
+        pa.array(["a", None, "b"]),
+    ],
+    ids=["pandas", "pandas None", "pandas NaN", "pandas string", "polars", "arrow"],
+)
+def test_missing_values_in_columns_are_named(documents):
+    with pytest.raises(InvalidInputError, match="document 1 is"):
+        TermCounter().fit(documents)
+
+
+def test_positions_count_over_batches(monkeypatch):
+    monkeypatch.setattr(inputs, "_BATCH_DOCUMENTS", 10)
+    with pytest.raises(InvalidInputError, match="document 23 "):
+        TermCounter().fit([f"text {i}" for i in range(23)] + [7])
+
+
+@pytest.mark.parametrize("text", ["one text", b"one text"])
+@pytest.mark.parametrize("method", ["fit", "fit_transform", "transform", "partial_fit"])
+def test_a_single_text_is_no_corpus(text, method):
+    with pytest.raises(InvalidInputError, match=r"pass \[text\]"):
+        getattr(TermCounter(vocabulary=["one"]), method)(text)
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        3,
+        None,
+        {"a": "text"},
+        pl.DataFrame({"text": ["a"]}),
+        pl.LazyFrame({"text": ["a"]}),
+        pd.DataFrame({"text": ["a"]}),
+        pa.table({"text": ["a"]}),
+        pl.Series([1, 2]),
+        pl.Series([b"a"]),
+        pd.Series([1, 2]),
+        pa.array([1, 2]),
+        np.array([1.0, 2.0]),
+        np.array([["a", "b"]]),
+        np.array([b"a"]),
+        pl.Series([None, None]),
+    ],
+)
+def test_what_is_no_corpus(documents):
+    with pytest.raises(DcotError, match=r"got|document 0"):
+        TermCounter().fit(documents)
+
+
+def test_a_lone_surrogate_is_named():
+    with pytest.raises(InvalidInputError, match=r"document 1 has the lone .* character 2"):
+        TermCounter().fit(["fine", "ab\ud800"])
+
+
+def test_errors_of_generators_pass_through():
+    def texts():
+        yield "fine"
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        TermCounter().fit(texts())
+
+
+def test_type_errors_are_type_errors():
+    with pytest.raises(InvalidTypeError):
+        TermCounter().fit(5)

@@ -1,0 +1,125 @@
+"""Token patterns: each way of running one finds what Python's re finds."""
+
+import re
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcot import DcotError
+from dcot._exceptions import InvalidParameterError
+from dcot.text import TermCounter
+from dcot.text.patterns import EnginePattern, PythonPattern, RunPattern, compile_pattern
+
+RUNS = [
+    r"(?u)\b\w\w+\b", r"\w+", r"(?a)\w+", r"\b\w{3,}\b", r"[a-z]+", r"\S+", r"[^\W\d_]{2,}",
+    r"\b[a-zé]+\b", r"(?a)\b[a-z]{2,}\b", r"\d\d+", r"[^,\n]+", r"a+", r"[\w'-]+", r".+",
+    r"(?s).+", r"\b[^\W\d]\w+\b",
+]  # fmt: skip
+ENGINE = [
+    r"\b[\w-]+\b", r"[a-z]+(?:-[a-z]+)*", r"\w\w|\d", r"\b\w{2,3}\b", r"\w+?\b", r"(?a)\b\w+",
+    r"\w+\B", r"\b[a-z]+", r"#?\w+", r"(?:ab|a)b?", r"\A\w+", r"\w+\Z", r"[^\s\w]|\w+",
+    r"\w{1,2}?\d",
+]  # fmt: skip
+CHARACTERS = "abzAZ09_ -'#,.\n\té²½ſΣςİ\u0301\u0940\u200c\u200d\u2160٣中ａ😀\U0001f1e6"
+TEXT = st.text(st.one_of(st.sampled_from(CHARACTERS), st.characters(exclude_categories=["Cs"])))
+
+
+def tokens(texts, **settings):
+    spans = TermCounter(lowercase=False, **settings)._analysis().spans(pl.Series(texts))
+    data = spans.text.tobytes()
+    flat = [data[i:j].decode() for i, j in zip(spans.starts, spans.ends, strict=True)]
+    return [flat[i:j] for i, j in zip(spans.first[:-1], spans.first[1:], strict=True)]
+
+
+@pytest.mark.parametrize("pattern", [*RUNS, *ENGINE])
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(TEXT, min_size=1, max_size=4))
+def test_tokens_are_those_of_python(pattern, texts):
+    expected = [re.findall(pattern, text) for text in texts]
+    assert tokens(texts, token_pattern=pattern) == expected
+    assert tokens(texts, token_pattern=pattern, regex_engine="python") == expected
+
+
+@pytest.mark.parametrize("pattern", RUNS[:-1])
+def test_simple_patterns_run_in_the_kernel(pattern):
+    assert isinstance(compile_pattern(pattern), RunPattern)
+
+
+@pytest.mark.parametrize("pattern", ENGINE)
+def test_other_patterns_run_in_the_engine(pattern):
+    assert isinstance(compile_pattern(pattern), EnginePattern)
+    assert isinstance(compile_pattern(pattern, "python"), PythonPattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (r"(?<=a)b", "look-around"),
+        (r"a(?!b)", "look-around"),
+        (r"(a)b", "capturing group"),
+        (r"(?i)abc", r"\(\?i\)"),
+        (r"(?m)a+|b", r"\(\?m\)"),
+        (r"(?i:a)b", "own flags"),
+        (r"a*", "no characters"),
+        (r"(?:a?)+b", "may be empty"),
+        (r"ab$", r"anchor \$"),
+        (r"ab++", "possessive"),
+        (r"(?>ab)c", "atomic"),
+        (r"[^\w\W]b", "without characters"),
+        (r"(?:\w{500}b){500}", "states"),
+    ],
+)
+def test_what_the_engine_cannot_run_is_said_at_once(pattern, reason):
+    with pytest.raises(InvalidParameterError, match=reason) as caught:
+        TermCounter(token_pattern=pattern).fit(["ab"])
+    assert "regex_engine='python'" in str(caught.value)
+
+
+def test_python_runs_it_if_asked():
+    counter = TermCounter(token_pattern=r"(?<=#)\w+", regex_engine="python")
+    assert counter.fit(["#tea and #cake"]).get_feature_names_out().tolist() == ["cake", "tea"]
+    counter = TermCounter(token_pattern=r"#(\w+)", regex_engine="python")
+    assert counter.fit(["#tea and #cake"]).get_feature_names_out().tolist() == ["cake", "tea"]
+
+
+@pytest.mark.parametrize("pattern", ["[", "(a)(b)", None, 3])
+def test_what_is_no_pattern(pattern):
+    with pytest.raises(DcotError, match="token_pattern"):
+        TermCounter(token_pattern=pattern).fit(["ab"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("हिन्दी में है", ["हिन्दी", "में", "है"]),
+        ("می\u200cخواهم کتاب\u200c", ["می\u200cخواهم", "کتاب"]),
+        ("e\u0301te\u0301 \u0301a\u0301", ["e\u0301te\u0301", "a\u0301"]),
+        ("👩\u200d💻 ok", ["ok"]),
+        ("\u200d\u200c \u0301", []),
+        ("a b cd", ["cd"]),
+    ],
+)
+def test_unicode_words_keep_marks_and_joiners(text, words):
+    assert tokens([text], token_pattern="unicode") == [words]
+
+
+@settings(deadline=None)
+@given(TEXT)
+def test_unicode_words_without_marks_are_the_default_words(text):
+    plain = "".join(char for char in text if re.match(r"[\w\s.,-]", char))
+    assert tokens([plain], token_pattern="unicode") == tokens([plain])
+
+
+@pytest.mark.parametrize("pattern", [r"(?u)\b\w\w+\b", "unicode"])
+def test_words_of_one_character(pattern):
+    assert tokens(["I am x"], token_pattern=pattern, min_word_length=1) == [["I", "am", "x"]]
+    assert tokens(["I am xyz"], token_pattern=pattern, min_word_length=3) == [["xyz"]]
+
+
+def test_min_word_length_and_a_pattern_of_ones_own():
+    with pytest.raises(InvalidParameterError, match="write the length into the pattern"):
+        TermCounter(token_pattern=r"\w+", min_word_length=1).fit(["a"])
+    with pytest.raises(InvalidParameterError, match="min_word_length must be"):
+        TermCounter(min_word_length=0).fit(["a"])

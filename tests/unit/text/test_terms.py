@@ -1,0 +1,59 @@
+"""Sets of terms: sorted as Python sorts, found after growing, merged without loss."""
+
+import pickle
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcot.text.terms import Terms, TermTable
+
+STRINGS = st.lists(
+    st.text(st.sampled_from("ab\0é中😀z"), max_size=12) | st.text(max_size=3), unique=True
+).map(lambda strings: [s for s in strings if not any(0xD800 <= ord(c) < 0xE000 for c in s)])
+
+
+@settings(deadline=None)
+@given(STRINGS)
+def test_sorted_as_python_sorts(strings):
+    terms = Terms.from_strings(strings)
+    assert terms.take(terms.sorted_order()).strings() == sorted(strings)
+
+
+@settings(deadline=None)
+@given(STRINGS, STRINGS)
+def test_unknown_and_followed_by(old, new):
+    known, found = Terms.from_strings(old), Terms.from_strings(new)
+    unknown = found.take(found.unknown_in(known))
+    assert unknown.strings() == [term for term in new if term not in old]
+    assert known.followed_by(unknown).strings() == old + unknown.strings()
+
+
+@settings(deadline=None)
+@given(STRINGS)
+def test_pickle_keeps_terms(strings):
+    terms = Terms.from_strings(strings)
+    terms.lookup()
+    assert pickle.loads(pickle.dumps(terms)).strings() == strings
+
+
+def test_a_table_grows_in_terms_and_in_bytes():
+    many = [f"term {i:06d}" for i in range(20_000)] + ["x" * 200_000]
+    table = TermTable()
+    assert table.merge(Terms.from_strings(many)).tolist() == list(range(len(many)))
+    assert table.terms().strings() == many
+    assert table.merge(Terms.from_strings(many[::-1])).tolist() == list(range(len(many)))[::-1]
+
+
+def test_counting_in_one_document_survives_growth():
+    words = [f"w{i % 9_000}" for i in range(27_000)]
+    data = np.frombuffer(bytearray("".join(words).encode()), dtype=np.uint8)
+    ends = np.cumsum([len(word) for word in words]).astype(np.int32)
+    starts = (ends - [len(word) for word in words]).astype(np.int32)
+    table = TermTable()
+    bounds, terms, counts = table.count(data, starts, ends, np.array([0, 27_000]))
+    assert bounds.tolist() == [0, 9_000]
+    assert terms.tolist() == list(range(9_000))
+    assert set(counts.tolist()) == {3}
+    assert set(table.documents[:9_000].tolist()) == {1}
+    assert set(table.totals[:9_000].tolist()) == {3}
