@@ -14,10 +14,11 @@ from dcot._version import __version__
 
 if TYPE_CHECKING:
     from dcot.estimator import DCoT
+    from dcot.vectorizer import DCoTVectorizer
 
-__all__ = ["DCoT", "DcotError", "__version__"]
+__all__ = ["DCoT", "DCoTVectorizer", "DcotError", "__version__"]
 
-_LAZY = {"DCoT": "dcot.estimator"}
+_LAZY = {"DCoT": "dcot.estimator", "DCoTVectorizer": "dcot.vectorizer"}
 
 
 def __getattr__(name: str) -> Any:

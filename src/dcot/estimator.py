@@ -42,7 +42,7 @@ class ModelNotFittedError(DcotError, NotFittedError):
     """The model was used before it was fitted."""
 
 
-def _moments_suffice(model: DCoT) -> bool:
+def moments_suffice(model: Any) -> bool:
     """Whether ``partial_fit`` can work with the model's settings."""
     reasons = []
     if model.squash != "identity" and model.n_layers != 1:
@@ -226,7 +226,7 @@ class DCoT(TransformerMixin, BaseEstimator):
             model._adopt(layers, prototypes, X, weights)
         return models
 
-    @available_if(_moments_suffice)
+    @available_if(moments_suffice)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add documents; any split into pieces gives the model of one ``fit`` on all of them.
 
@@ -243,17 +243,20 @@ class DCoT(TransformerMixin, BaseEstimator):
             )
         X, weights, settings = self._prepare(X, sample_weight, reset=first)
         if first:
-            d = X.shape[1]
-            needed, allowed = 2.0 * d * d * X.dtype.itemsize, allowance(settings.memory_limit)
-            if needed > allowed:
-                raise OutOfMemoryError(
-                    f"partial_fit keeps {d} × {d} moments, about {format_bytes(needed)} with "
-                    f"their solution, and {format_bytes(allowed)} are allowed: use fewer terms "
-                    "(min_df, max_features), fit, or raise memory_limit"
-                )
-            self._moments = Moments.empty(d, X.dtype)
+            _check_room(X.shape[1], X.dtype, settings.memory_limit)
+            self._moments = Moments.empty(X.shape[1], X.dtype)
         self._moments.add(X, weights)
         self._representation: Representation | None = None
+        return self
+
+    def widen(self, n_terms: int) -> Self:
+        """Make room for new terms at the end, which no document so far had (``partial_fit``)."""
+        moments = getattr(self, "_moments", None)
+        if moments is not None and n_terms > moments.n_terms:
+            _check_room(n_terms, moments.scatter.dtype, parse_bytes(self.memory_limit))
+            self._moments = moments.widened(n_terms)
+            self.n_features_in_ = n_terms
+            self._representation = None
         return self
 
     def _solve_moments(self) -> None:
@@ -493,6 +496,17 @@ def _canonical(X: Any, dtype: Any) -> Any:
         indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
         X = sp.csr_array((X.data, indices, indptr), shape=X.shape)
     return X
+
+
+def _check_room(n_terms: int, dtype: Any, limit: float | None) -> None:
+    """Refuse moments that are predicted not to fit."""
+    needed, allowed = 2.0 * n_terms**2 * dtype.itemsize, allowance(limit)
+    if needed > allowed:
+        raise OutOfMemoryError(
+            f"partial_fit keeps {n_terms} × {n_terms} moments, about {format_bytes(needed)} with "
+            f"their solution, and {format_bytes(allowed)} are allowed: use fewer terms (a fixed "
+            "vocabulary, or min_df and max_features with fit), or raise memory_limit"
+        )
 
 
 def _check_weights(sample_weight: Any, n: int) -> Array | None:

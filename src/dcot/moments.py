@@ -69,6 +69,19 @@ class Moments:
         scatter = np.zeros((n_terms, n_terms), dtype=dtype)
         return cls(0.0, np.zeros(n_terms), np.zeros(n_terms), np.zeros(n_terms), scatter)
 
+    def widened(self, n_terms: int) -> Moments:
+        """The same over more terms, of which the documents had none."""
+        old = self.n_terms
+        pad = [np.pad(v, (0, n_terms - old)) for v in self._sums()]
+        scatter = None
+        if self.scatter is not None:
+            scatter = np.zeros((n_terms, n_terms), dtype=self.scatter.dtype)
+            scatter[:old, :old] = self.scatter
+        return Moments(self.n, pad[0], pad[1], pad[2], scatter)
+
+    def _sums(self) -> tuple[Array, Array, Array]:
+        return self.total, self.squares, self.document_frequency
+
     @property
     def n_terms(self) -> int:
         return len(self.total)

@@ -57,7 +57,7 @@ def _explicit(choice: Any, n_terms: int, names: Array | None) -> Array:
             f"prototypes must be a list of at least one term, got shape {wanted.shape}"
         )
     if wanted.dtype.kind in "OUST":
-        wanted = _by_name(wanted, names)
+        wanted = columns_of(wanted, names)
     elif wanted.dtype.kind == "b":
         if len(wanted) != n_terms or not wanted.any():
             raise InvalidParameterError(
@@ -77,7 +77,8 @@ def _explicit(choice: Any, n_terms: int, names: Array | None) -> Array:
     return np.unique(wanted).astype(np.intp)
 
 
-def _by_name(wanted: Array, names: Array | None) -> Array:
+def columns_of(wanted: Array, names: Array | None) -> Array:
+    """The columns of terms given by name."""
     if names is None:
         raise InvalidParameterError(
             "prototypes are given by name, but the columns have no names: fit on a DataFrame, "

@@ -1,0 +1,285 @@
+"""``DCoTVectorizer``: raw text → counts → weights → dCoT features, in one estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import metadata_routing
+from sklearn.utils.metaestimators import available_if
+
+from dcot.estimator import DCoT, ModelNotFittedError, moments_suffice
+from dcot.layers import Layer
+from dcot.prototypes import columns_of
+from dcot.text import TermCounter, TermWeighting
+from dcot.text.patterns import DEFAULT_PATTERN
+
+Array = NDArray[Any]
+
+
+class DCoTVectorizer(TransformerMixin, BaseEstimator):
+    r"""Turn texts into dCoT features: count terms, weigh them, learn what they mean.
+
+    ``fit`` needs no labels: give it all the documents there are. The parameters are those of its
+    three parts, under their own names: ``TermCounter``, ``TermWeighting`` and ``DCoT`` document
+    them.
+
+    Parameters
+    ----------
+    lowercase, strip_accents, stop_words, token_pattern, min_word_length, ngram_range, analyzer, \
+min_df, max_df, max_features, vocabulary, binary, grow_vocabulary, regex_engine, n_threads
+        What is counted: see :class:`dcot.text.TermCounter`.
+    weighting : {"tfidf", "bm25", "log", "binary", "counts"}
+        How counts are weighed.
+    norm, use_idf, smooth_idf, sublinear_tf, k1, b
+        More about weighing: see :class:`dcot.text.TermWeighting`.
+    n_prototypes, prototypes, noise, n_layers, squash, shrinkage, output, normalize, n_components, \
+ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
+        What is learned: see :class:`dcot.DCoT`. ``prototypes`` may be words. ``dtype`` is float32
+        unless asked otherwise.
+
+    Attributes
+    ----------
+    counter_, weighting_, dcot_ : the fitted parts
+    vocabulary_ : term → column
+    layers_, prototypes_, loss_ : those of the fitted ``DCoT``
+
+    Examples
+    --------
+    >>> from dcot import DCoTVectorizer
+    >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat and corn prices"]
+    >>> vectorizer = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> vectorizer.transform(["oil"]).shape
+    (1, 6)
+    >>> vectorizer.get_feature_names_out()[:3].tolist()
+    ['dcot1_oil', 'dcot1_prices', 'dcot1_wheat']
+    """
+
+    # scikit-learn routes metadata by the names of arguments; the texts are not metadata
+    __metadata_request__fit: ClassVar = {"raw_documents": metadata_routing.UNUSED}
+    __metadata_request__partial_fit: ClassVar = {"raw_documents": metadata_routing.UNUSED}
+    __metadata_request__transform: ClassVar = {"raw_documents": metadata_routing.UNUSED}
+
+    def __init__(
+        self,
+        *,
+        lowercase: bool = True,
+        strip_accents: str | Callable[[str], str] | None = None,
+        stop_words: str | Iterable[str] | None = None,
+        token_pattern: str = DEFAULT_PATTERN,
+        min_word_length: int | None = None,
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: str | Callable[[str], Iterable[str]] = "word",
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
+        binary: bool = False,
+        grow_vocabulary: bool = True,
+        regex_engine: str = "compiled",
+        n_threads: int | None = None,
+        weighting: str = "tfidf",
+        norm: str | None = "auto",
+        use_idf: bool = True,
+        smooth_idf: bool = True,
+        sublinear_tf: bool = True,
+        k1: float = 1.2,
+        b: float = 0.75,
+        n_prototypes: int = 3000,
+        prototypes: str | Sequence[Any] | Callable[..., Any] = "document_frequency",
+        noise: float | Sequence[float] = (0.9, 0.8),
+        n_layers: int = 2,
+        squash: Literal["identity", "tanh"] = "identity",
+        shrinkage: float | Sequence[float] = (1.0, 0.0),
+        output: Literal["layers", "concat", "last"] = "layers",
+        normalize: Literal["unit", "center"] | None = "unit",
+        n_components: int | None = None,
+        ridge: float = 0.0,
+        solver: Literal["auto", "primal", "dual", "cg"] = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        memory_limit: float | str | None = None,
+        dtype: Any = "float32",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.lowercase = lowercase
+        self.strip_accents = strip_accents
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.min_word_length = min_word_length
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+        self.binary = binary
+        self.grow_vocabulary = grow_vocabulary
+        self.regex_engine = regex_engine
+        self.n_threads = n_threads
+        self.weighting = weighting
+        self.norm = norm
+        self.use_idf = use_idf
+        self.smooth_idf = smooth_idf
+        self.sublinear_tf = sublinear_tf
+        self.k1 = k1
+        self.b = b
+        self.n_prototypes = n_prototypes
+        self.prototypes = prototypes
+        self.noise = noise
+        self.n_layers = n_layers
+        self.squash = squash
+        self.shrinkage = shrinkage
+        self.output = output
+        self.normalize = normalize
+        self.n_components = n_components
+        self.ridge = ridge
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory_limit = memory_limit
+        self.dtype = dtype
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from texts.
+
+        Parameters
+        ----------
+        raw_documents : list, generator, array, column or reader of texts
+        y : ignored
+        sample_weight : how often each text counts for the representation, default once
+        """
+        self._fit(raw_documents, sample_weight)
+        return self
+
+    def fit_transform(
+        self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Any:
+        """Learn from texts and return their features; the texts are read once."""
+        X = self._fit(raw_documents, sample_weight)
+        return self.dcot_.transform(X)
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Features of texts. A text without known terms gets the features of the empty one."""
+        dcot = self._fitted()
+        return dcot.transform(self.weigh(raw_documents))
+
+    def weigh(self, raw_documents: Any) -> Any:
+        """Weighted terms of texts, CSR: what the fitted ``dcot_`` reads."""
+        self._fitted()
+        return self.weighting_.transform(self.counter_.transform(raw_documents))
+
+    @available_if(lambda self: moments_suffice(self))
+    def partial_fit(
+        self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add texts; new terms get new columns, unless ``vocabulary`` is given.
+
+        Earlier texts had none of the new terms, so for counts, ``"binary"`` and ``"log"`` the model
+        is that of one ``fit`` on all texts (but for the order of columns). Document frequencies
+        would change: those behind ``"tfidf"`` and ``"bm25"``, and BM25's mean length, stay as the
+        first call found them.
+        """
+        if getattr(self, "_learned_at_once", True):
+            self._start()
+        texts = raw_documents if hasattr(raw_documents, "__len__") else list(raw_documents)
+        counts = self.counter_.partial_fit(texts).transform(texts)
+        X = self.weighting_.partial_fit(counts).transform(counts)
+        self.dcot_.set_params(**self._given_to(DCoT))
+        self._name_prototypes()
+        self.dcot_.widen(X.shape[1])
+        self.dcot_.partial_fit(X, sample_weight=sample_weight)
+        self._learned_at_once: bool = False
+        return self
+
+    def reconstruct(
+        self, raw_documents: Any, layer: int | None = None, subtract_bias: bool = False
+    ) -> Array:
+        """The rebuilt prototype values of texts; see :meth:`dcot.DCoT.reconstruct`."""
+        dcot = self._fitted()
+        return dcot.reconstruct(self.weigh(raw_documents), layer, subtract_bias)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the features, such as ``dcot1_oil``: layer and prototype."""
+        dcot = self._fitted()
+        return dcot.get_feature_names_out(self.counter_.get_feature_names_out())
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """The column of each term."""
+        self._fitted()
+        return self.counter_.vocabulary_
+
+    @property
+    def prototypes_(self) -> Array:
+        """Columns of the prototypes."""
+        return self._fitted().prototypes_
+
+    @property
+    def layers_(self) -> list[Layer]:
+        """The fitted layers."""
+        return self._fitted().layers_
+
+    @property
+    def loss_(self) -> Array:
+        """The expected reconstruction error of each layer."""
+        return self._fitted().loss_
+
+    def _fit(self, raw_documents: Any, sample_weight: Any) -> Any:
+        """Learn, and return the weighted terms."""
+        self._start()
+        counts = self.counter_.fit_transform(raw_documents)
+        X = self.weighting_.fit_transform(counts)
+        del counts
+        self._name_prototypes()
+        self.dcot_.fit(X, sample_weight=sample_weight)
+        self._learned_at_once = True
+        return X
+
+    def _start(self) -> None:
+        """New parts, with the settings as they are now."""
+        precision = np.float64 if self.dtype in ("float64", np.float64, float) else np.float32
+        self.counter_ = TermCounter(dtype=precision, **self._given_to(TermCounter, "dtype"))
+        given = self._given_to(TermWeighting)
+        self.weighting_ = TermWeighting(self.weighting, **given)
+        self.dcot_ = DCoT(**self._given_to(DCoT))
+
+    def _given_to(self, part: type[BaseEstimator], *other_than: str) -> dict[str, Any]:
+        """Our parameters that a part knows by the same name."""
+        names = set(part._get_param_names()) - set(other_than)
+        ours = self.get_params(deep=False)
+        return {name: value for name, value in ours.items() if name in names}
+
+    def _name_prototypes(self) -> None:
+        """Prototypes given as words become columns."""
+        chosen = self.prototypes
+        if isinstance(chosen, str) or callable(chosen):
+            return
+        if np.asarray(chosen).dtype.kind in "OUT":
+            names = self.counter_.get_feature_names_out()
+            self.dcot_.set_params(prototypes=columns_of(np.asarray(chosen), names))
+
+    def _fitted(self) -> DCoT:
+        if not self.__sklearn_is_fitted__():
+            raise ModelNotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet: call fit first"
+            )
+        return self.dcot_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dcot_") and self.dcot_.__sklearn_is_fitted__()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        return tags
