@@ -13,12 +13,17 @@ from dcot._exceptions import DcotError
 from dcot._version import __version__
 
 if TYPE_CHECKING:
+    from dcot.classifier import DCoTClassifier
     from dcot.estimator import DCoT
     from dcot.vectorizer import DCoTVectorizer
 
-__all__ = ["DCoT", "DCoTVectorizer", "DcotError", "__version__"]
+__all__ = ["DCoT", "DCoTClassifier", "DCoTVectorizer", "DcotError", "__version__"]
 
-_LAZY = {"DCoT": "dcot.estimator", "DCoTVectorizer": "dcot.vectorizer"}
+_LAZY = {
+    "DCoT": "dcot.estimator",
+    "DCoTClassifier": "dcot.classifier",
+    "DCoTVectorizer": "dcot.vectorizer",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -456,7 +456,7 @@ class DCoT(TransformerMixin, BaseEstimator):
             raise InvalidTypeError(str(error)) from error
         dtype = self._dtype_for(X, reset)
         if sp.issparse(X):
-            X = _canonical(X, dtype)
+            X = canonical(X, dtype)
             values = X.data
         else:
             with np.errstate(over="ignore"):
@@ -483,7 +483,7 @@ class DCoT(TransformerMixin, BaseEstimator):
         return dtype
 
 
-def _canonical(X: Any, dtype: Any) -> Any:
+def canonical(X: Any, dtype: Any) -> Any:
     """CSR with sorted, unique indices, 32-bit where they fit; the caller's is left as it is."""
     original = X
     with np.errstate(over="ignore"):
