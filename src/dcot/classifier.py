@@ -175,11 +175,10 @@ class DCoTClassifier(ClassifierMixin, BaseEstimator):
         """All documents as a matrix, and how many of them came with ``y``."""
         self._from_text = is_text(documents)
         if self._from_text:
-            pattern = DCoTVectorizer() if self.vectorizer is None else clone(self.vectorizer)
+            pattern: DCoTVectorizer = clone(self.vectorizer or DCoTVectorizer())
             given = list(documents)
             texts = given + list(() if unlabelled is None else unlabelled)
-            parts: tuple[TermCounter, TermWeighting] = pattern.parts()
-            self.counter_, self.weighting_ = parts
+            self.counter_, self.weighting_ = pattern.parts()
             counts = self.counter_.fit_transform(texts)
             X = canonical(self.weighting_.fit_transform(counts), np.dtype(np.float32))
             self.n_features_in_ = X.shape[1]
@@ -378,7 +377,7 @@ class DCoTClassifier(ClassifierMixin, BaseEstimator):
 
     def _terms(self) -> Array:
         if self._from_text:
-            return self.counter_.get_feature_names_out()
+            return np.asarray(self.counter_.get_feature_names_out())
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
