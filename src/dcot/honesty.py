@@ -7,6 +7,7 @@ without the fold's own errors.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,10 +113,10 @@ def _predictions(decisions: Array, exclusive: bool) -> Array:
 def _score(name: str, predicted: Array, truth: Array, exclusive: bool, generator: Any) -> Score:
     hits = (predicted == truth).all(axis=1)
     interval = binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson")
-    resampled = []
-    for _ in range(RESAMPLES):
-        rows = generator.randint(0, len(hits), len(hits))
-        resampled.append(_macro_f1(predicted[rows], truth[rows]))
+    resampled = [
+        _macro_f1(predicted[rows], truth[rows])
+        for rows in _resamples(truth.argmax(axis=1) if exclusive else None, len(hits), generator)
+    ]
     low, high = np.percentile(resampled, [2.5, 97.5])
     return Score(
         name,
@@ -124,6 +125,16 @@ def _score(name: str, predicted: Array, truth: Array, exclusive: bool, generator
         _macro_f1(predicted, truth),
         (float(low), float(high)),
     )
+
+
+def _resamples(codes: Array | None, n: int, generator: Any) -> Iterator[Array]:
+    """Documents drawn with replacement; within their class, so that no class gets lost."""
+    codes = np.zeros(n, dtype=np.intp) if codes is None else codes
+    order = np.argsort(codes, kind="stable")
+    sizes = np.bincount(codes)
+    starts = (np.cumsum(sizes) - sizes)[codes[order]]
+    for _ in range(RESAMPLES):
+        yield order[starts + (generator.random_sample(n) * sizes[codes[order]]).astype(np.intp)]
 
 
 def _macro_f1(predicted: Array, truth: Array) -> float:
