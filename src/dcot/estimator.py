@@ -317,7 +317,9 @@ class DCoT(TransformerMixin, BaseEstimator):
         Dense, except for ``output="concat"`` with sparse X, which gives CSR.
         """
         representation = self._fitted()
-        return representation.transform(self._read(X, reset=False))
+        X = self._read(X, reset=False)
+        self._check_output(X)
+        return representation.transform(X)
 
     def reconstruct(self, X: Any, layer: int | None = None, subtract_bias: bool = False) -> Array:
         """The rebuilt prototype values of a layer, before they are scaled.
@@ -408,6 +410,17 @@ class DCoT(TransformerMixin, BaseEstimator):
         return tags
 
     # -- checking ---------------------------------------------------------------------------
+
+    def _check_output(self, X: Matrix) -> None:
+        """Refuse features that are predicted not to fit."""
+        kept = self.n_features_in_ if self.output == "concat" and sp.issparse(X) else 0
+        width = self._n_features_out - kept  # x stays sparse
+        needed, free = float(X.shape[0]) * width * X.dtype.itemsize, allowance(None)
+        if needed > free:
+            raise OutOfMemoryError(
+                f"the features of {X.shape[0]} documents need about {format_bytes(needed)}, and "
+                f"{format_bytes(free)} are free: transform in batches, or set n_components"
+            )
 
     def _settings(self) -> Settings:
         """The parameters, checked."""
