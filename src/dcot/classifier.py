@@ -20,7 +20,8 @@ from dcot._progress import ProgressBar, silent
 from dcot.attribution import Explanation, explain_document
 from dcot.calibration import learn_temperature, probabilities
 from dcot.centred import Matrix
-from dcot.estimator import ModelNotFittedError, canonical
+from dcot.checking import canonical
+from dcot.estimator import ModelNotFittedError
 from dcot.honesty import Estimate, estimate
 from dcot.labels import Labels, read_labels, without_duplicates
 from dcot.layers import Settings
