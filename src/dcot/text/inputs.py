@@ -21,6 +21,7 @@ _SLICE_BYTES = 1 << 20
 _WAYS_OUT = {
     "NoneType": 'drop it, or put "" in its place',
     "float": 'drop missing texts, or put "" in their place, as in series.fillna("")',
+    "NAType": 'drop missing texts, or put "" in their place, as in series.fillna("")',
     "bytes": "decode it first, as in text.decode('utf-8')",
     "list": 'join its tokens, as in " ".join(tokens)',
     "tuple": 'join its tokens, as in " ".join(tokens)',

@@ -343,33 +343,26 @@ def take_terms(arena: Bytes, offsets: Ints, order: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def kept_lengths(bounds: Ints, terms: Any, columns: Any) -> Any:
-    """How many entries of each row stay when terms with column -1 are dropped."""
-    lengths = np.zeros(len(bounds) - 1, dtype=np.int64)
-    for row in range(len(lengths)):
-        for k in range(bounds[row], bounds[row + 1]):
-            lengths[row] += columns[terms[k]] >= 0
-    return lengths
+def renumber_rows(lengths: Ints, indices: Any, data: Any, columns: Any, n_columns: int) -> None:
+    """Turn rows of terms into rows of sorted columns, in place; terms with column -1 are dropped.
 
-
-@kernel
-def fill_rows(
-    bounds: Ints, terms: Any, counts: Any, columns: Any, n_columns: int, indices: Any, data: Any
-) -> None:
-    """Write rows into a CSR matrix's arrays: columns for terms, sorted, -1 dropped."""
-    by_column = np.zeros(n_columns, dtype=np.int32)
+    ``lengths`` are those of the rows, before and after.
+    """
+    by_column = np.zeros(n_columns, dtype=data.dtype)
     bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
     summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
     places = bit_places()
-    n = np.int64(0)
-    for row in range(len(bounds) - 1):
-        start = n
-        for k in range(bounds[row], bounds[row + 1]):
-            column = np.int64(columns[terms[k]])
+    read, written = np.int64(0), np.int64(0)
+    for row in range(len(lengths)):
+        start = written
+        for k in range(read, read + lengths[row]):
+            column = np.int64(columns[indices[k]])
             if column >= 0:
                 mark(column, bits, summary)
-                by_column[column] = counts[k]
-                n += 1
+                by_column[column] = data[k]
+                written += 1
+        read += lengths[row]
         take_marked(bits, summary, places, indices, start)
-        for k in range(start, n):
+        for k in range(start, written):
             data[k] = by_column[indices[k]]
+        lengths[row] = written - start

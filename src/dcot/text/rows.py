@@ -1,0 +1,108 @@
+"""Rows of counts gathered slice by slice, in the very arrays that become the sparse matrix.
+
+Counting a corpus ends with one large matrix, and holding its parts beside it would double the
+memory. So parts are written to arrays that grow in place, and renumbered in place at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from dcot.text import kernels_terms
+
+Ints = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+Threads = Callable[[Callable[[int], None], Iterable[int]], Iterator[None]]
+
+_DIRECT_TYPES = (np.int64, np.int32, np.float64, np.float32)  # which the kernel is compiled for
+_GROWTH = 1.125  # small, for large arrays grow without being copied
+
+
+@dataclass
+class Rows:
+    """Counts of a slice of documents: terms numbered by one thread's table, or columns."""
+
+    table: int
+    bounds: Ints
+    terms: Int32s
+    counts: Int32s
+
+
+class RowStore:
+    """Rows one below the other."""
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self.dtype = np.dtype(dtype)
+        direct = self.dtype in _DIRECT_TYPES
+        self._indices = np.empty(0, dtype=np.int32)
+        self._data = np.empty(0, dtype=self.dtype if direct else np.int32)
+        self._tables: list[int] = []
+        self._lengths: list[Ints] = []
+        self._cuts = [0]
+
+    def append(self, rows: Rows) -> None:
+        """Add the rows of one slice."""
+        start, stop = self._cuts[-1], self._cuts[-1] + len(rows.terms)
+        if stop > len(self._indices):
+            self._resize(max(stop, int(_GROWTH * len(self._indices))))
+        self._indices[start:stop] = rows.terms
+        self._data[start:stop] = rows.counts
+        self._tables.append(rows.table)
+        self._lengths.append(np.diff(rows.bounds))
+        self._cuts.append(stop)
+
+    def renumber(self, columns: list[Int32s], n_columns: int, in_threads: Threads) -> None:
+        """Replace terms by columns, sort each row, and drop terms whose column is -1.
+
+        ``columns`` has, for each table, the column of each of its terms.
+        """
+
+        def renumber(k: int) -> None:
+            part = slice(self._cuts[k], self._cuts[k + 1])
+            kernels_terms.renumber_rows(
+                self._lengths[k],
+                self._indices[part],
+                self._data[part],
+                columns[self._tables[k]],
+                n_columns,
+            )
+
+        for _ in in_threads(renumber, range(len(self._tables))):
+            pass
+        self._close_gaps()
+
+    def _close_gaps(self) -> None:
+        """Move the slices together after entries were dropped."""
+        used = 0
+        for k, lengths in enumerate(self._lengths):
+            start, kept = self._cuts[k], int(lengths.sum())
+            if used != start:
+                self._indices[used : used + kept] = self._indices[start : start + kept]
+                self._data[used : used + kept] = self._data[start : start + kept]
+            self._cuts[k] = used
+            used += kept
+        self._cuts[-1] = used
+
+    def matrix(self, n_columns: int) -> sparse.csr_matrix:
+        """The rows as a CSR matrix, which takes over the store's memory."""
+        self._resize(self._cuts[-1])
+        lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths])
+        large = self._cuts[-1] > np.iinfo(np.int32).max
+        indptr = np.cumsum(lengths).astype(np.int64 if large else np.int32)
+        matrix = sparse.csr_matrix(
+            (self._data.astype(self.dtype, copy=False), self._indices, indptr),
+            shape=(len(indptr) - 1, n_columns),
+        )
+        matrix.has_sorted_indices = True
+        matrix.has_canonical_format = True
+        return matrix
+
+    def _resize(self, size: int) -> None:
+        # refcheck: views are never kept, but debuggers and profilers hold references too
+        self._indices.resize(size, refcheck=False)
+        self._data.resize(size, refcheck=False)
