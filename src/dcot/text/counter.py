@@ -140,7 +140,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
             matrix = self.transform(raw_documents)
             self.n_documents_ = matrix.shape[0]
             return matrix
-        store = RowStore(self.dtype)
+        store = RowStore(self.dtype, inputs.number_of(raw_documents))
         learned, kept = self._learn(raw_documents, store)
         columns = np.full(len(learned.terms), -1, dtype=np.int32)
         columns[kept] = np.arange(len(kept), dtype=np.int32)
@@ -152,7 +152,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
     def transform(self, raw_documents: Any) -> sparse.csr_matrix:
         """Count the terms of the vocabulary; unknown terms are passed over."""
         terms = self._known_terms()
-        store = RowStore(self.dtype)
+        store = RowStore(self.dtype, inputs.number_of(raw_documents))
         counting.look_up(raw_documents, self._analysis(), terms, store, self.n_threads)
         return self._finished(store.matrix(len(terms)))
 

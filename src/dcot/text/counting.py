@@ -30,7 +30,7 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 _MOST_THREADS = 8  # each has its own table: more would cost memory and merging, and gain little
-_SLICE_BYTES = {"word": 1 << 19, "char": 1 << 17, "char_wb": 1 << 17}
+_SLICE_BYTES = {"word": 1 << 18, "char": 1 << 16, "char_wb": 1 << 16}
 
 
 @dataclass

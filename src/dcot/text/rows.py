@@ -1,7 +1,7 @@
 """Rows of counts gathered slice by slice, in the very arrays that become the sparse matrix.
 
 Counting a corpus ends with one large matrix, and holding its parts beside it would double the
-memory. So parts are written to arrays that grow in place, and renumbered in place at the end.
+memory. So parts are written where they will stay, and renumbered in place at the end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Int32s = npt.NDArray[np.int32]
 Threads = Callable[[Callable[[int], None], Iterable[int]], Iterator[None]]
 
 _DIRECT_TYPES = (np.int64, np.int32, np.float64, np.float32)  # which the kernel is compiled for
-_GROWTH = 1.125  # small, for large arrays grow without being copied
+_SPARE = 2  # room for so many times what is expected: memory is taken only when written to
 
 
 @dataclass
@@ -34,10 +34,12 @@ class Rows:
 
 
 class RowStore:
-    """Rows one below the other."""
+    """Rows one below the other; ``n_documents`` is their number, where that is known before."""
 
-    def __init__(self, dtype: npt.DTypeLike) -> None:
+    def __init__(self, dtype: npt.DTypeLike, n_documents: int | None = None) -> None:
         self.dtype = np.dtype(dtype)
+        self._expected = n_documents
+        self._seen = 0
         direct = self.dtype in _DIRECT_TYPES
         self._indices = np.empty(0, dtype=np.int32)
         self._data = np.empty(0, dtype=self.dtype if direct else np.int32)
@@ -48,8 +50,9 @@ class RowStore:
     def append(self, rows: Rows) -> None:
         """Add the rows of one slice."""
         start, stop = self._cuts[-1], self._cuts[-1] + len(rows.terms)
+        self._seen += len(rows.bounds) - 1
         if stop > len(self._indices):
-            self._resize(max(stop, int(_GROWTH * len(self._indices))))
+            self._make_room(start, stop)
         self._indices[start:stop] = rows.terms
         self._data[start:stop] = rows.counts
         self._tables.append(rows.table)
@@ -90,7 +93,8 @@ class RowStore:
 
     def matrix(self, n_columns: int) -> sparse.csr_matrix:
         """The rows as a CSR matrix, which takes over the store's memory."""
-        self._resize(self._cuts[-1])
+        for array in (self._indices, self._data):  # no view is kept that could be left hanging
+            array.resize(self._cuts[-1], refcheck=False)
         lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths])
         large = self._cuts[-1] > np.iinfo(np.int32).max
         indptr = np.cumsum(lengths).astype(np.int64 if large else np.int32)
@@ -102,7 +106,15 @@ class RowStore:
         matrix.has_canonical_format = True
         return matrix
 
-    def _resize(self, size: int) -> None:
-        # refcheck: views are never kept, but debuggers and profilers hold references too
-        self._indices.resize(size, refcheck=False)
-        self._data.resize(size, refcheck=False)
+    def _make_room(self, used: int, needed: int) -> None:
+        """Larger arrays, as large as all documents will need if they are like those so far.
+
+        Growing in place would be better, but ``ndarray.resize`` writes zeros to the new part.
+        """
+        share = max((self._expected or 0) / max(self._seen, 1), 1)
+        size = int(_SPARE * share * needed)
+        for name in ("_indices", "_data"):
+            old = getattr(self, name)
+            new = np.empty(size, dtype=old.dtype)
+            new[:used] = old[:used]
+            setattr(self, name, new)
