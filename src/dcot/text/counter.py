@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -145,8 +144,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         columns = np.full(len(learned.terms), -1, dtype=np.int32)
         columns[kept] = np.arange(len(kept), dtype=np.int32)
         by_table = [columns[numbers] for numbers in learned.numbers]
-        threads = partial(counting.in_threads, n_threads=self.n_threads)
-        store.renumber(by_table, len(kept), threads)
+        store.renumber(by_table, len(kept), self.n_threads)
         return self._finished(store.matrix(len(kept)))
 
     def transform(self, raw_documents: Any) -> sparse.csr_matrix:

@@ -196,13 +196,21 @@ def take_marked(bits: Any, summary: Any, places: Any, out: Any, n: int) -> None:
 
 @kernel
 def count_known(
-    text: Bytes, starts: Any, ends: Any, first: Ints, slots: Any, arena: Bytes, offsets: Ints
+    text: Bytes,
+    starts: Any,
+    ends: Any,
+    first: Ints,
+    slots: Any,
+    arena: Bytes,
+    offsets: Ints,
+    tallies: Any,
+    bits: Any,
+    summary: Any,
 ) -> tuple[Any, Any, Any]:
-    """Count the terms of each document that the table knows: row bounds, sorted terms, counts."""
-    n_terms = len(offsets) - 1
-    tallies = np.zeros(n_terms, dtype=np.int32)
-    bits = np.zeros(n_terms // 64 + 1, dtype=np.uint64)
-    summary = np.zeros(n_terms // 4096 + 1, dtype=np.uint64)
+    """Count the terms of each document that the table knows: row bounds, sorted terms, counts.
+
+    ``tallies``, ``bits`` and ``summary`` are all zeros, before and after.
+    """
     places = bit_places()
     bounds = np.zeros(len(first), dtype=np.int64)
     terms = np.empty(len(starts), dtype=np.int32)
@@ -343,14 +351,14 @@ def take_terms(arena: Bytes, offsets: Ints, order: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def renumber_rows(lengths: Ints, indices: Any, data: Any, columns: Any, n_columns: int) -> None:
+def renumber_rows(
+    lengths: Ints, indices: Any, data: Any, columns: Any, values: Any, bits: Any, summary: Any
+) -> None:
     """Turn rows of terms into rows of sorted columns, in place; terms with column -1 are dropped.
 
-    ``lengths`` are those of the rows, before and after.
+    ``lengths`` are those of the rows, before and after. ``values`` has room for every column;
+    ``bits`` and ``summary`` are all zeros, before and after.
     """
-    by_column = np.zeros(n_columns, dtype=data.dtype)
-    bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
-    summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
     places = bit_places()
     read, written = np.int64(0), np.int64(0)
     for row in range(len(lengths)):
@@ -359,10 +367,10 @@ def renumber_rows(lengths: Ints, indices: Any, data: Any, columns: Any, n_column
             column = np.int64(columns[indices[k]])
             if column >= 0:
                 mark(column, bits, summary)
-                by_column[column] = data[k]
+                values[column] = data[k]
                 written += 1
         read += lengths[row]
         take_marked(bits, summary, places, indices, start)
         for k in range(start, written):
-            data[k] = by_column[indices[k]]
+            data[k] = values[indices[k]]
         lengths[row] = written - start

@@ -6,18 +6,19 @@ memory. So parts are written where they will stay, and renumbered in place at th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from dcot.text import kernels_terms
+from dcot.text.threads import Lent, in_threads
 
 Ints = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
-Threads = Callable[[Callable[[int], None], Iterable[int]], Iterator[None]]
 
 _DIRECT_TYPES = (np.int64, np.int32, np.float64, np.float32)  # which the kernel is compiled for
 _SPARE = 2  # room for so many times what is expected: memory is taken only when written to
@@ -31,6 +32,16 @@ class Rows:
     bounds: Ints
     terms: Int32s
     counts: Int32s
+
+
+def scratch(n_columns: int, dtype: npt.DTypeLike) -> tuple[Any, ...]:
+    """What a kernel needs to sort rows: a value for each column, a set of bits, and its summary.
+
+    Kernels clear up behind them, so that it need not be made anew for every slice.
+    """
+    bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
+    summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
+    return np.zeros(n_columns, dtype=dtype), bits, summary
 
 
 class RowStore:
@@ -59,23 +70,20 @@ class RowStore:
         self._lengths.append(np.diff(rows.bounds))
         self._cuts.append(stop)
 
-    def renumber(self, columns: list[Int32s], n_columns: int, in_threads: Threads) -> None:
+    def renumber(self, columns: list[Int32s], n_columns: int, n_threads: int | None = None) -> None:
         """Replace terms by columns, sort each row, and drop terms whose column is -1.
 
         ``columns`` has, for each table, the column of each of its terms.
         """
+        lent = Lent(partial(scratch, n_columns, self._data.dtype))
 
         def renumber(k: int) -> None:
             part = slice(self._cuts[k], self._cuts[k + 1])
-            kernels_terms.renumber_rows(
-                self._lengths[k],
-                self._indices[part],
-                self._data[part],
-                columns[self._tables[k]],
-                n_columns,
-            )
+            rows = self._lengths[k], self._indices[part], self._data[part]
+            with lent.one() as (_, space):
+                kernels_terms.renumber_rows(*rows, columns[self._tables[k]], *space)
 
-        for _ in in_threads(renumber, range(len(self._tables))):
+        for _ in in_threads(renumber, range(len(self._tables)), n_threads):
             pass
         self._close_gaps()
 
