@@ -70,7 +70,7 @@ class KernelRidge:
         weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         centring = _Centring(kernel, weights)
         values, vectors = np.linalg.eigh(centring.kernel)
-        values = np.where(values > values[-1] * 1e-12, values, 0.0)
+        values = np.where(values > max(values[-1] * 1e-12, centring.rounding), values, 0.0)
         unit = float(values.mean()) or 1.0  # zero: the documents are all alike
         centre = centring.share @ targets
         rotated = vectors.T @ (centring.root[:, None] * (targets - centre))
@@ -116,6 +116,9 @@ class _Centring:
         total = float(self.share @ self.means)
         centred = kernel.astype(np.float64) - self.means - self.means[:, None] + total
         self.kernel = centred * self.root * self.root[:, None]
+        # what is left of documents that are all alike, in the precision they came in
+        size = float(np.abs(kernel.diagonal()) @ weights)
+        self.rounding = size * np.finfo(kernel.dtype).eps if kernel.dtype.kind == "f" else 0.0
 
     def undo(self, dual: Array, centre: Array) -> tuple[Array, Array]:
         """Coefficients and intercept for the kernel as it was given."""

@@ -374,7 +374,7 @@ EXCUSED = {
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [DCoTClassifier(grid={"n_prototypes": (20,)})],
+    [DCoTClassifier(grid={"n_prototypes": (20,), "noise": (0.9,), "shrinkage": (1.0,)})],
     expected_failed_checks=lambda estimator: EXCUSED,
 )
 def test_estimator_checks(estimator, check):
