@@ -3,7 +3,7 @@
 Run from the checkout, with DCOT_DATA naming the folder that has ``reuters21578.tar.gz``::
 
     python -m benchmarks.text            # all
-    python -m benchmarks.text speed      # or one of: speed, memory, million
+    python -m benchmarks.text speed      # or one of: speed, memory, million, features
 
 Every ratio is of two times from the same run, each the best of several, taken in turns. Memory is
 measured in a fresh process for each: the peak above what was resident just before the call, with
@@ -99,6 +99,36 @@ def speed(repeats: int) -> None:
                 f"{name + ', ' + step:32}{theirs:11.2f}{ours:11.3f}{size / ours:11.0f}"
                 f"{theirs / ours:11.1f}{target:11.1f}{aim:11.1f}"
             )
+
+
+def features(repeats: int = 3) -> None:
+    """Text to features, end to end: learning, and transforming what was learned from."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_pipeline
+
+    from dcot import DCoTVectorizer
+
+    texts = reuters()
+    size = sum(len(text.encode()) for text in texts) / 1e6
+    lsi = make_pipeline(TfidfVectorizer(sublinear_tf=True), TruncatedSVD(300, random_state=0))
+    systems = {
+        "TfidfVectorizer + TruncatedSVD(300)": lsi,
+        "DCoTVectorizer, r = 1000, one layer": DCoTVectorizer(n_prototypes=1000, n_layers=1),
+        "DCoTVectorizer, defaults": DCoTVectorizer(),
+    }
+    print(f"\ntext to features, {len(texts):,} Reuters texts, best of {repeats}")
+    print(
+        f"{'':38}{'fit s':>8}{'docs/s':>10}{'MB/s':>8}{'transform s':>13}{'docs/s':>10}{'MB/s':>8}"
+    )
+    for name, model in systems.items():
+        model.fit(texts[:500])  # compile
+        for step in (model.fit, model.transform):
+            taken = min(seconds(lambda step=step: step(texts)) for _ in range(repeats))
+            row = f"{taken:>8.2f}" if step == model.fit else f"{taken:>13.2f}"
+            row += f"{len(texts) / taken:>10,.0f}{size / taken:>8.1f}"
+            print(f"{name:38}{row}" if step == model.fit else row, end="", flush=True)
+        print()
 
 
 def status(field: str) -> float:
@@ -215,7 +245,7 @@ def measure_short(n: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="*", default=["speed", "memory", "million"])
+    parser.add_argument("what", nargs="*", default=["speed", "memory", "million", "features"])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--texts", type=int, default=1_000_000)
     options = parser.parse_args()
@@ -230,6 +260,8 @@ def main() -> None:
             memory()
         elif what == "million":
             million(options.texts)
+        elif what == "features":
+            features()
 
 
 if __name__ == "__main__":

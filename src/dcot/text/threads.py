@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,6 +10,8 @@ from itertools import chain
 from threading import Lock
 from typing import Generic, TypeVar
 
+from dcot._machine import n_threads
+
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -18,16 +19,12 @@ _MOST_THREADS = 8  # each has its own table: more would cost memory and merging,
 
 
 def default_threads() -> int:
-    """The cores that this process may use, and not more than pay.
+    """The threads that this process may use, and not more than pay.
 
     >>> default_threads() >= 1
     True
     """
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS and Windows
-        cores = os.cpu_count() or 1
-    return min(cores, _MOST_THREADS)
+    return min(n_threads(), _MOST_THREADS)
 
 
 def in_threads(
