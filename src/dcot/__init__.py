@@ -14,11 +14,16 @@ from dcot._version import __version__
 
 if TYPE_CHECKING:
     from dcot.estimator import DCoT
+    from dcot.loading import load
     from dcot.vectorizer import DCoTVectorizer
 
-__all__ = ["DCoT", "DCoTVectorizer", "DcotError", "__version__"]
+__all__ = ["DCoT", "DCoTVectorizer", "DcotError", "__version__", "load"]
 
-_LAZY = {"DCoT": "dcot.estimator", "DCoTVectorizer": "dcot.vectorizer"}
+_LAZY = {
+    "DCoT": "dcot.estimator",
+    "DCoTVectorizer": "dcot.vectorizer",
+    "load": "dcot.loading",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ import dcot
 
 
 def test_exported_members():
-    assert dcot.__all__ == ["DCoT", "DCoTVectorizer", "DcotError", "__version__"]
+    assert dcot.__all__ == ["DCoT", "DCoTVectorizer", "DcotError", "__version__", "load"]
     for name in dcot.__all__:
         assert getattr(dcot, name) is not None
     assert set(dcot.__all__) <= set(dir(dcot))
