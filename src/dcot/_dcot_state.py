@@ -12,7 +12,7 @@ from dcot._saving import Saveable, build, encode_parameters
 from dcot.layers import Layer
 from dcot.moments import Moments
 from dcot.persistence import Contents
-from dcot.persistence.contents import DAMAGED, count, setting
+from dcot.persistence.contents import DAMAGED, choice, count, setting
 from dcot.representation import Representation
 
 Array = NDArray[Any]
@@ -183,8 +183,8 @@ def restore(model: Any, contents: Contents, settings: dict[str, Any]) -> None:
     model._settings()  # refuses parameters outside their range
     representation = Representation(
         layers,
-        _one_of(settings, "output", ("layers", "concat", "last")),
-        _one_of(settings, "normalize", ("unit", "center", None)),
+        choice(settings, "output", ("layers", "concat", "last")),
+        choice(settings, "normalize", ("unit", "center", None)),
     )
     if settings.get("n_components") is not None:
         rows = representation.width + (d if representation.output == "concat" else 0)
@@ -199,7 +199,12 @@ def restore(model: Any, contents: Contents, settings: dict[str, Any]) -> None:
     model._moments = _moments(contents, settings, d)
     if settings.get("n_documents") is not None:
         model.n_documents_ = setting(settings, "n_documents", float)
-    container = _one_of(settings, "container", (None, "default", "pandas", "polars"))
+    restore_container(model, settings)
+
+
+def restore_container(model: Any, settings: dict[str, Any]) -> None:
+    """What ``set_output`` was told, if anything."""
+    container = choice(settings, "container", (None, "default", "pandas", "polars"))
     if container is not None:
         model.set_output(transform=container)
 
@@ -222,7 +227,7 @@ def _layers(contents: Contents, settings: dict[str, Any], d: int, r: int) -> lis
             Layer(
                 coef,
                 intercept.astype(coef.dtype, copy=False),
-                _one_of(entry, "squash", ("identity", "tanh")),
+                choice(entry, "squash", ("identity", "tanh")),
                 float(losses[number - 1]),
                 setting(entry, "solver", str),
                 count(entry, "n_iter"),
@@ -249,12 +254,3 @@ def check_vocabulary(vocabulary: list[str], n_terms: int) -> None:
             f"the vocabulary has {len(vocabulary):,} terms, {len(set(vocabulary)):,} of them "
             f"different, which does not fit arrays for {n_terms:,} terms{DAMAGED}"
         )
-
-
-def _one_of(settings: dict[str, Any], name: str, choices: tuple[Any, ...]) -> Any:
-    found = settings.get(name)
-    if not isinstance(found, str | None) or found not in choices:
-        raise ModelFormatError(
-            f"the setting {name!r} is {found!r:.60}, expected one of {choices}{DAMAGED}"
-        )
-    return found

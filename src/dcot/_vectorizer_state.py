@@ -6,13 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from dcot._dcot_state import check_vocabulary, facts_of, restore, state_of
+from dcot._dcot_state import check_vocabulary, facts_of, restore, restore_container, state_of
 from dcot._exceptions import ModelFormatError
 from dcot._saving import Saveable, build, encode_parameters
 from dcot.estimator import DCoT
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED, count, setting
 from dcot.text import TermCounter, TermWeighting
+from dcot.text.settings import check_threads
 from dcot.text.terms import Terms
 
 _OWN_CODE = (
@@ -63,9 +64,7 @@ class SaveableVectorizer(Saveable):
         if setting(contents.settings, "vocabulary_given", bool):
             model.vocabulary = contents.vocabulary
         model._learned_at_once = model.dcot_._moments is None
-        container = contents.settings.get("container")
-        if container is not None:
-            model.set_output(transform=container)
+        restore_container(model, contents.settings)
         return model  # type: ignore[no-any-return]
 
 
@@ -101,7 +100,11 @@ def _counter(contents: Contents) -> TermCounter:
     assert contents.vocabulary is not None
     if setting(settings, "vocabulary_given", bool):
         counter.vocabulary = contents.vocabulary
-    counter._analysis()  # refuses settings that no text could be counted with
+    # refuse settings that no text could be counted with
+    counter._analysis()
+    check_threads(counter.n_threads)
+    if np.dtype(counter.dtype).kind not in "iuf":
+        raise ModelFormatError(f"counts cannot be {counter.dtype!r:.60}{DAMAGED}")
     counter._terms = Terms.from_strings(contents.vocabulary)
     counter.n_documents_ = count(settings, "n_documents")
     return counter

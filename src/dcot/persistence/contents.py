@@ -85,6 +85,16 @@ def count(settings: Mapping[str, Any], name: str, least: int = 0) -> int:
     return found
 
 
+def choice(settings: Mapping[str, Any], name: str, choices: tuple[str | None, ...]) -> Any:
+    """A setting that is one of a few strings, or None."""
+    found = settings.get(name)
+    if not isinstance(found, str | None) or found not in choices:
+        raise ModelFormatError(
+            f"the setting {name!r} is {_short(found)}, expected one of {choices}{DAMAGED}"
+        )
+    return found
+
+
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

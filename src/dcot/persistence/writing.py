@@ -59,7 +59,8 @@ def write_folder(path: Any, contents: Contents, precision: str | None = None) ->
     with explained("save the model to", folder):
         _check_target(folder)
         is_new = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
+        if is_new:
+            folder.mkdir(parents=True, exist_ok=True)
         try:
             with locked(folder):
                 _check_target(folder)  # another process may have been here
