@@ -61,6 +61,7 @@ def write_folder(path: Any, contents: Contents, precision: str | None = None) ->
         is_new = not folder.exists()
         if is_new:
             folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(folder.parent)
         try:
             with locked(folder):
                 _check_target(folder)  # another process may have been here
