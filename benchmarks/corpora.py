@@ -25,7 +25,8 @@ class Weighted:
     y: np.ndarray
     X_test: Any
     y_test: np.ndarray
-    counts: Any  # the training documents' counts
+    counts: Any  # of the training documents
+    counts_test: Any
     X_unlabelled: Any = None  # more documents, where asked for
 
 
@@ -63,7 +64,9 @@ def load(
         sp.csr_array(weigh.transform(counts[rows]), dtype=np.float32) if len(rows) else None
         for rows in (train, test, more)
     )
-    return Weighted(name, X, labels[train], X_test, labels[test], counts[train], X_more)
+    return Weighted(
+        name, X, labels[train], X_test, labels[test], counts[train], counts[test], X_more
+    )
 
 
 def load_all(names: tuple[str, ...] = NAMES) -> Iterator[Weighted]:

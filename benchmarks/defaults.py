@@ -29,7 +29,7 @@ from dcot.corruption import marginalise
 from dcot.layers import Layer
 from dcot.moments import Moments
 from dcot.prototypes import choose_prototypes
-from dcot.ridge import KernelRidge
+from dcot.ridge import KernelRidge, targets_of
 from dcot.solvers import cg, primal
 
 BUDGETS = (100, 300, 1000)
@@ -61,13 +61,14 @@ class Task:
         return found
 
     def _accuracy(self, candidates: Sequence[Features], labelled: np.ndarray) -> float:
+        classes, targets = targets_of(self.labels[labelled])
         fits = []
         for blocks in candidates:
-            model = KernelRidge.fit(_products(blocks, labelled, labelled), self.labels[labelled])
+            model = KernelRidge.fit(_products(blocks, labelled, labelled), targets)
             fits.append((model.error, model, blocks))
         _, model, blocks = min(fits, key=lambda fit: fit[0])
-        predicted = model.predict(_products(blocks, self.judged, labelled))
-        return float(np.mean(predicted == self.labels[self.judged]))
+        decisions = model.decision(_products(blocks, self.judged, labelled))
+        return float(np.mean(classes[decisions.argmax(axis=1)] == self.labels[self.judged]))
 
 
 def _products(blocks: Features, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

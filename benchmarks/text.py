@@ -7,12 +7,14 @@ Run from the checkout, with DCOT_DATA naming the folder that has ``reuters21578.
 
 Every ratio is of two times from the same run, each the best of several, taken in turns. Memory is
 measured in a fresh process for each: the peak above what was resident just before the call, with
-the libraries loaded, the texts in memory and one small call made.
+the libraries loaded, the texts in memory and a tenth of the work done once to start all threads.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import html
 import json
 import os
@@ -21,6 +23,7 @@ import resource
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -98,51 +101,77 @@ def speed(repeats: int) -> None:
             )
 
 
-def resident() -> float:
-    """Resident memory of this process in MB (Linux)."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 1e6
+def status(field: str) -> float:
+    """A size from Linux's account of this process, in MB: VmRSS is memory now, VmHWM the most."""
+    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found[1]) * 1024 / 1e6
 
 
-def peak() -> float:
-    """The most memory this process ever had, in MB."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+def memory_of(work: Callable[[], Any]) -> dict[str, float]:
+    """Peak memory of a step above what was resident before it, and in total, in MB.
+
+    The process's own record of its peak is reset first, where Linux allows: it would hide a step
+    that needs less than an earlier one (or than the parent process, whose peak a child inherits).
+    """
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)  # give back what was freed: it would be used unseen
+        Path("/proc/self/clear_refs").write_text("5")
+        before = status("VmRSS")
+        kept = work()
+        peak = status("VmHWM")
+    except (OSError, AttributeError, TypeError):  # not on Linux
+        unit = 1 if sys.platform == "darwin" else 1024
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+        kept = work()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+    del kept
+    return {"above": peak - before, "peak": peak}
 
 
-def measure(which: str, case: str, step: str) -> None:
-    """In a process of its own: peak memory above what was there, printed as JSON."""
-    parameters = CASES[case][0]
+def measure(which: str, case: str, vocabulary: str | None = None) -> None:
+    """In a process of its own: peak memory above what was there, printed as JSON.
+
+    With a file of terms the step is transform, else fit_transform.
+    """
+    parameters = dict(CASES[case][0])
     texts = reuters()
-    counter(which, parameters).fit(texts[:50]).transform(texts[:50])
+    if vocabulary:
+        parameters["vocabulary"] = json.loads(Path(vocabulary).read_text())
     model = counter(which, parameters)
-    if step == "transform":
-        model.fit(texts)
-    before, peak_before = resident(), peak()
-    result = getattr(model, step)(texts)
-    assert result.shape[0] == len(texts)
-    # where fitting came first, or reading the archive, its peak hides a lower one of this step
-    print(json.dumps({"above": peak() - before, "peak": peak(), "hidden": peak() == peak_before}))
+    model.fit(texts[:2000]).transform(texts[:2000])  # code and threads are there from now on
+    step = model.transform if vocabulary else model.fit_transform
+    print(json.dumps(memory_of(lambda: step(texts))))
 
 
 def child(*arguments: str) -> dict[str, Any]:
+    """Run one measurement in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.text", *arguments]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return dict(json.loads(done.stdout))
 
 
 def memory() -> None:
-    """Peak memory of fit_transform in fresh processes."""
-    print("\npeak memory of fit_transform, MB above what was resident before (and in total)")
-    for name in CASES:
-        found = {which: child("measure", which, name) for which in ("sklearn", "dcot")}
-        shown = "   ".join(
-            f"{which} {'<= ' if result['hidden'] else ''}{result['above']:.0f}"
-            f" ({result['peak']:.0f})"
-            for which, result in found.items()
-        )
-        ratio = found["dcot"]["above"] / found["sklearn"]["above"]
-        print(f"{name:20}{shown}   ratio {ratio:.2f} (target: at most 1)")
+    """Peak memory of both steps in fresh processes."""
+    print("\npeak memory, MB above what was resident before (and the process's in total)")
+    texts = reuters()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (parameters, *_) in CASES.items():
+            terms = Path(folder) / "terms.json"
+            names = counter("dcot", parameters).fit(texts).get_feature_names_out()
+            terms.write_text(json.dumps(names.tolist()))
+            for step, extra in (("fit_transform", ()), ("transform", (str(terms),))):
+                found = {
+                    which: child("measure", which, name, *extra) for which in ("sklearn", "dcot")
+                }
+                shown = "".join(f"{which:>10} {_shown(of):16}" for which, of in found.items())
+                ratio = found["dcot"]["above"] / found["sklearn"]["above"]
+                print(f"{name + ', ' + step:32}{shown} ratio {ratio:.2f} (target: at most 1)")
+
+
+def _shown(found: dict[str, Any]) -> str:
+    return f"{found['above']:.0f} ({found['peak']:.0f})"
 
 
 def short_texts(n: int) -> Iterator[str]:
@@ -172,17 +201,15 @@ def measure_short(n: int) -> None:
     from dcot.text import TermCounter
 
     TermCounter().fit(["a text"]).transform(["a text"])
-    before = resident()
     model = TermCounter()
-    X = model.fit_transform(short_texts(n))
-    above = peak() - before
-    size = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 1e6
-    del X
+    above = memory_of(lambda: model.fit_transform(short_texts(n)))["above"]
     texts = list(short_texts(n))
     times = {
         step: min(seconds(lambda step=step: getattr(model, step)(texts)) for _ in range(3))
         for step in ("fit_transform", "transform")
     }
+    X = model.transform(texts)
+    size = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 1e6
     print(json.dumps({"above": above, "result": size, **times}))
 
 
@@ -193,7 +220,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=1_000_000)
     options = parser.parse_args()
     if options.what[0] == "measure":
-        measure(options.what[1], options.what[2], "fit_transform")
+        measure(*options.what[1:])
     elif options.what[0] == "measure-short":
         measure_short(int(options.what[1]))
     for what in options.what:

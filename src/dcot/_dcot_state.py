@@ -68,7 +68,7 @@ def state_of(model: Any, keep_moments: bool) -> Contents:
         "moments": None,
         "container": getattr(model, "_sklearn_output_config", {}).get("transform"),
     }
-    contents = Contents(model._kind, settings)
+    contents = Contents(model._saved_as, settings)
     contents.arrays["prototypes"] = np.asarray(model.prototypes_, dtype=np.int64)
     contents.arrays["loss"] = np.array([layer.loss_ for layer in layers], dtype=np.float64)
     for number, layer in enumerate(layers, start=1):

@@ -17,7 +17,7 @@ _MISFITS = (DcotError, ArithmeticError, AttributeError, LookupError, TypeError, 
 class Saveable:
     """An estimator that can be saved to a folder, and loaded by ``dcot.load``."""
 
-    _kind: ClassVar[str]  # set by each class that dcot.load knows; not inherited
+    _saved_as: ClassVar[str]  # set by each class that dcot.load knows; not inherited
 
     def save(self, path: Any, *, precision: str | None = None, keep_moments: bool = False) -> None:
         """Save the fitted model to a folder, from which ``dcot.load`` makes it again.
@@ -36,7 +36,7 @@ class Saveable:
             Save the moments too (d × d numbers), so that ``partial_fit`` can go on after loading.
             The model has to come from ``partial_fit``.
         """
-        if "_kind" not in type(self).__dict__:
+        if "_saved_as" not in type(self).__dict__:
             raise InvalidTypeError(
                 f"{type(self).__name__} cannot be saved: a folder holds no code, so dcot.load "
                 "could not make a subclass again; use dcot's own class"

@@ -48,7 +48,7 @@ class SaveableVectorizer(Saveable):
         }
         arrays = {**inner.arrays, "idf": np.asarray(model.weighting_.idf_, dtype=np.float64)}
         facts = [*facts_of(dcot, terms), ("weighting", model.weighting_.scheme)]
-        return Contents(model._kind, settings, arrays, inner.weights, terms, facts)
+        return Contents(model._saved_as, settings, arrays, inner.weights, terms, facts)
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:

@@ -27,6 +27,16 @@ from dcot._exceptions import (
 from dcot._machine import format_bytes, parse_bytes
 from dcot._progress import ProgressBar, silent
 from dcot.centred import Matrix
+from dcot.checking import (
+    by_layer,
+    canonical,
+    check_choice,
+    check_integer,
+    check_not_empty,
+    check_number,
+    check_room,
+    check_weights,
+)
 from dcot.layers import Layer, Settings, fit_stack_from_moments, fit_stacks
 from dcot.moments import Moments
 from dcot.prototypes import choose_prototypes
@@ -125,7 +135,7 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
     (4, 8)
     """
 
-    _kind: ClassVar = "DCoT"
+    _saved_as: ClassVar = "DCoT"
 
     def __init__(
         self,
@@ -247,7 +257,7 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
             )
         X, weights, settings = self._prepare(X, sample_weight, reset=first)
         if first:
-            _check_room(X.shape[1], X.dtype, settings.memory_limit)
+            check_room(X.shape[1], X.dtype, settings.memory_limit)
             self._moments = Moments.empty(X.shape[1], X.dtype)
         self._moments.add(X, weights)
         self._representation: Representation | None = None
@@ -257,7 +267,7 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
         """Make room for new terms at the end, which no document so far had (``partial_fit``)."""
         moments = getattr(self, "_moments", None)
         if moments is not None and n_terms > moments.n_terms:
-            _check_room(n_terms, moments.scatter.dtype, parse_bytes(self.memory_limit))
+            check_room(n_terms, moments.scatter.dtype, parse_bytes(self.memory_limit))
             self._moments = moments.widened(n_terms)
             self.n_features_in_ = n_terms
             self._representation = None
@@ -265,7 +275,7 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
 
     def _solve_moments(self) -> None:
         moments = self._moments
-        _check_not_empty(moments)
+        check_not_empty(moments)
         prototypes = self._choose(moments)
         layers = fit_stack_from_moments(moments, prototypes, self._settings())
         self._adopt(layers, prototypes, moments=moments)
@@ -275,14 +285,14 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
     ) -> tuple[Matrix, Array | None, Settings]:
         settings = self._settings()
         X = self._read(X, reset=reset)
-        weights = _check_weights(sample_weight, X.shape[0])
+        weights = check_weights(sample_weight, X.shape[0])
         if weights is not None and not weights.all():
             X, weights = X[weights > 0], weights[weights > 0]
         return X, weights, settings
 
     def _moments_of(self, X: Matrix, weights: Array | None) -> Moments:
         moments = Moments.of(X, weights)
-        _check_not_empty(moments)
+        check_not_empty(moments)
         return moments
 
     def _choose(self, moments: Moments) -> Array:
@@ -325,7 +335,9 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
         Dense, except for ``output="concat"`` with sparse X, which gives CSR.
         """
         representation = self._fitted()
-        return representation.transform(self._read(X, reset=False))
+        X = self._read(X, reset=False)
+        self._check_output(X)
+        return representation.transform(X)
 
     def reconstruct(self, X: Any, layer: int | None = None, subtract_bias: bool = False) -> Array:
         """The rebuilt prototype values of a layer, before they are scaled.
@@ -417,28 +429,39 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
 
     # -- checking ---------------------------------------------------------------------------
 
+    def _check_output(self, X: Matrix) -> None:
+        """Refuse features that are predicted not to fit."""
+        kept = self.n_features_in_ if self.output == "concat" and sp.issparse(X) else 0
+        width = self._n_features_out - kept  # x stays sparse
+        needed, free = float(X.shape[0]) * width * X.dtype.itemsize, allowance(None)
+        if needed > free:
+            raise OutOfMemoryError(
+                f"the features of {X.shape[0]} documents need about {format_bytes(needed)}, and "
+                f"{format_bytes(free)} are free: transform in batches, or set n_components"
+            )
+
     def _settings(self) -> Settings:
         """The parameters, checked."""
-        _check_integer("n_prototypes", self.n_prototypes)
-        _check_integer("n_layers", self.n_layers, MAX_LAYERS)
-        _check_integer("max_iter", self.max_iter)
+        check_integer("n_prototypes", self.n_prototypes)
+        check_integer("n_layers", self.n_layers, MAX_LAYERS)
+        check_integer("max_iter", self.max_iter)
         if self.n_components is not None:
-            _check_integer("n_components", self.n_components)
-        _check_choice("squash", self.squash, ("identity", "tanh"))
-        _check_choice("output", self.output, ("layers", "concat", "last"))
-        _check_choice("normalize", self.normalize, ("unit", "center", None))
-        _check_choice("solver", self.solver, ("auto", *SOLVERS))
-        _check_number("tol", self.tol, positive=True)
-        _check_number("ridge", self.ridge)
-        noise = _by_layer("noise", self.noise, self.n_layers)
+            check_integer("n_components", self.n_components)
+        check_choice("squash", self.squash, ("identity", "tanh"))
+        check_choice("output", self.output, ("layers", "concat", "last"))
+        check_choice("normalize", self.normalize, ("unit", "center", None))
+        check_choice("solver", self.solver, ("auto", *SOLVERS))
+        check_number("tol", self.tol, positive=True)
+        check_number("ridge", self.ridge)
+        noise = by_layer("noise", self.noise, self.n_layers)
         for value in noise:
             if not 0 <= value < 1:
                 end = "with every term removed there is nothing to learn from"
                 hint = f": {end}" if value == 1 else ""
                 raise InvalidParameterError(f"noise must be in [0, 1), got {value}{hint}")
-        shrinkage = _by_layer("shrinkage", self.shrinkage, self.n_layers)
+        shrinkage = by_layer("shrinkage", self.shrinkage, self.n_layers)
         for value in shrinkage:
-            _check_number("shrinkage", value)
+            check_number("shrinkage", value)
         return Settings(
             noise=noise,
             shrinkage=shrinkage,
@@ -464,7 +487,7 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
             raise InvalidTypeError(str(error)) from error
         dtype = self._dtype_for(X, reset)
         if sp.issparse(X):
-            X = _canonical(X, dtype)
+            X = canonical(X, dtype)
             values = X.data
         else:
             with np.errstate(over="ignore"):
@@ -489,89 +512,3 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
                 f"dtype must be 'float32', 'float64' or None, got {self.dtype!r}"
             )
         return dtype
-
-
-def _canonical(X: Any, dtype: Any) -> Any:
-    """CSR with sorted, unique indices, 32-bit where they fit; the caller's is left as it is."""
-    original = X
-    with np.errstate(over="ignore"):
-        X = sp.csr_array(X).astype(dtype, copy=False)
-    if not X.has_canonical_format:
-        shared = X.data is original.data or np.shares_memory(X.data, original.data)
-        X = X.copy() if shared else X
-        X.sum_duplicates()
-    if X.indices.dtype != np.int32 and max(X.nnz, X.shape[1]) < 2**31:
-        indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        X = sp.csr_array((X.data, indices, indptr), shape=X.shape)
-    return X
-
-
-def _check_room(n_terms: int, dtype: Any, limit: float | None) -> None:
-    """Refuse moments that are predicted not to fit."""
-    needed, allowed = 2.0 * n_terms**2 * dtype.itemsize, allowance(limit)
-    if needed > allowed:
-        raise OutOfMemoryError(
-            f"partial_fit keeps {n_terms} × {n_terms} moments, about {format_bytes(needed)} with "
-            f"their solution, and {format_bytes(allowed)} are allowed: use fewer terms (a fixed "
-            "vocabulary, or min_df and max_features with fit), or raise memory_limit"
-        )
-
-
-def _check_weights(sample_weight: Any, n: int) -> Array | None:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
-    if weights.shape != (n,):
-        raise InvalidInputError(
-            f"sample_weight must have one entry for each of the {n} documents, got shape "
-            f"{weights.shape}"
-        )
-    if not np.isfinite(weights).all() or weights.min() < 0 or not weights.any():
-        raise InvalidInputError(
-            "sample_weight must be finite, not negative and not all zero: weights say how often "
-            "a document counts"
-        )
-    return weights
-
-
-def _check_not_empty(moments: Moments) -> None:
-    if not moments.squares.any():
-        raise InvalidInputError(
-            f"all {moments.n:g} documents are empty (every value of X is zero): there is nothing "
-            "to learn from; check the vocabulary that counted them"
-        )
-
-
-def _by_layer(name: str, value: Any, n_layers: int) -> tuple[float, ...]:
-    values = [value] if isinstance(value, numbers.Real) else value
-    try:
-        numbers_ = [float(entry) for entry in values]
-    except (TypeError, ValueError):
-        numbers_ = []
-    if not numbers_ or any(isinstance(entry, str) for entry in values):
-        raise InvalidParameterError(
-            f"{name} must be a number, or a sequence with one number per layer, got {value!r}"
-        )
-    return tuple((numbers_ + [numbers_[-1]] * n_layers)[:n_layers])
-
-
-def _check_integer(name: str, value: Any, most: float = float("inf")) -> None:
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or not 1 <= int(value) <= most:
-        wanted = "a positive integer" if np.isinf(most) else f"an integer from 1 to {most}"
-        raise InvalidParameterError(f"{name} must be {wanted}, got {value!r}")
-
-
-def _check_number(name: str, value: Any, positive: bool = False) -> None:
-    wanted = "positive" if positive else "zero or more"
-    number = float(value) if isinstance(value, numbers.Real) else float("nan")
-    if not np.isfinite(number) or number < 0 or (positive and number == 0):
-        raise InvalidParameterError(f"{name} must be a number, {wanted}, got {value!r}")
-
-
-def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if value not in choices:
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise InvalidParameterError(f"{name} must be one of {listed}, got {value!r}")

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot._exceptions import InvalidParameterError
+from dcot._exceptions import InvalidParameterError, OutOfMemoryError
+from dcot._machine import format_bytes
 from dcot._progress import Progress, silent
 from dcot.centred import Centred, Matrix, centre_scatter, gram_lower, times
 from dcot.corruption import System, marginalise
@@ -96,9 +97,24 @@ def fit_stacks(
 
     Their first layers share what they can: a Gram matrix, a scatter matrix or a Krylov space.
     """
+    _check_depth(X, len(prototypes), variants[0])
     firsts = _first_layers(X, weights, moments, prototypes, variants)
     for settings, (layer, system) in zip(variants, firsts, strict=True):
         yield _deepen(X, weights, moments, prototypes, layer, system, settings)
+
+
+def _check_depth(X: Matrix, r: int, settings: Settings) -> None:
+    """Later layers hold r × r matrices: the map, its system and the scatter of the layer below."""
+    if settings.n_layers == 1:
+        return
+    needed = 3.0 * r * r * X.dtype.itemsize
+    allowed = allowance(settings.memory_limit)
+    if needed > allowed:
+        raise OutOfMemoryError(
+            f"a layer from {r} to {r} prototypes needs about {format_bytes(needed)}, and "
+            f"{format_bytes(allowed)} are allowed: use fewer n_prototypes or n_layers=1, or raise "
+            "memory_limit"
+        )
 
 
 def _first_layers(

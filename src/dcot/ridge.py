@@ -1,5 +1,7 @@
-"""A linear ridge classifier in the span of its labelled documents, with its strength chosen by
-closed-form leave-one-out: milliseconds for a thousand labels, and no label is held back.
+"""Linear ridge in the span of the labelled documents, with closed-form leave-one-out.
+
+Milliseconds for a thousand labels, no label is held back, and it works when a class has one
+example. Only inner products of documents are needed.
 """
 
 from __future__ import annotations
@@ -8,65 +10,126 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-# Strengths to choose from, in units of the mean of the centred kernel's diagonal.
+# Strengths to choose from, in units of the mean eigenvalue of the centred kernel.
 STRENGTHS = np.logspace(-3, 2, 16)
+
+
+def targets_of(labels: Array) -> tuple[Array, Array]:
+    """The classes, sorted, and a column of ±1 for each.
+
+    >>> targets_of(np.array(["b", "a"]))[1]
+    array([[-1.,  1.],
+           [ 1., -1.]])
+    """
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, np.where(codes.ravel()[:, None] == np.arange(len(classes)), 1.0, -1.0)
 
 
 @dataclass(frozen=True)
 class KernelRidge:
-    """One-against-rest least squares on ±1 targets, by inner products alone.
+    """Least squares on the targets, by inner products alone.
 
     Attributes
     ----------
-    classes : the labels, sorted
-    dual : documents × classes; decisions are ``kernel @ dual + intercept``
-    intercept : by class
-    strength : the chosen one, in units of the mean of the centred kernel's diagonal
-    error : mean squared leave-one-out error at that strength
+    dual : documents × targets; decisions are ``kernel @ dual + intercept``
+    intercept : by target
+    strength : the chosen one, in units of the mean eigenvalue of the centred kernel
+    alpha : the same, absolute
+    held_out : decisions for each document by a model that never saw it, documents × targets
+    losses : squared error of these, summed over targets, by document
     """
 
-    classes: Array
     dual: Array
     intercept: Array
     strength: float
-    error: float
+    alpha: float
+    held_out: Array
+    losses: Array
+    weights: Array
+
+    @property
+    def error(self) -> float:
+        """Mean squared leave-one-out error."""
+        return float(self.weights @ self.losses / self.weights.sum() / self.held_out.shape[1])
 
     @classmethod
-    def fit(cls, kernel: Array, labels: Array, strengths: Array = STRENGTHS) -> KernelRidge:
-        """Learn from the inner products of the labelled documents with one another."""
-        classes, codes = np.unique(labels, return_inverse=True)
-        Y = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
-        means, total = kernel.mean(axis=0, dtype=np.float64), float(kernel.mean())
-        centred = kernel.astype(np.float64) - means - means[:, None] + total
-        values, vectors = np.linalg.eigh(centred)
+    def fit(
+        cls,
+        kernel: Array,
+        targets: Array,
+        strengths: Array = STRENGTHS,
+        weights: Array | None = None,
+    ) -> KernelRidge:
+        """Learn from the inner products of labelled documents; the least error chooses."""
+        n = len(kernel)
+        weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        centring = _Centring(kernel, weights)
+        values, vectors = np.linalg.eigh(centring.kernel)
         values = np.where(values > values[-1] * 1e-12, values, 0.0)
-        centre = Y.mean(axis=0)
-        rotated = vectors.T @ (Y - centre)
         unit = float(values.mean()) or 1.0  # zero: the documents are all alike
-        errors = [_leave_one_out(values, vectors, rotated, s * unit) for s in strengths]
-        best = int(np.argmin(errors))
-        dual = vectors @ (rotated / (values + strengths[best] * unit)[:, None])
-        # decisions for the raw kernel: k_c = k − mean_k − means + total, and dual sums to zero
-        dual -= dual.mean(axis=0)
-        intercept = centre - means @ dual
-        return cls(classes, dual, intercept, float(strengths[best]), errors[best])
+        centre = centring.share @ targets
+        rotated = vectors.T @ (centring.root[:, None] * (targets - centre))
+        spread = vectors**2
+        fits = []
+        for strength in strengths:
+            residual = _left_out(values, vectors, spread, rotated, strength * unit, centring)
+            fits.append((float(weights @ (residual**2).sum(axis=1)), float(strength), residual))
+        _, strength, residual = min(fits, key=lambda fit: fit[0])
+        alpha = strength * unit
+        dual = vectors @ (rotated / (values + alpha)[:, None])
+        dual, intercept = centring.undo(dual, centre)
+        held_out = targets - residual
+        losses = (residual**2).sum(axis=1)
+        return cls(dual, intercept, strength, alpha, held_out, losses, weights)
 
     def decision(self, kernel: Array) -> Array:
         """Decision values; ``kernel`` has a row per document and a column per labelled one."""
         return np.asarray(kernel @ self.dual + self.intercept)
 
-    def predict(self, kernel: Array) -> Array:
-        return np.asarray(self.classes[self.decision(kernel).argmax(axis=1)])
+
+def solve_ridge(
+    kernel: Array, targets: Array, alpha: float, weights: Array | None = None
+) -> tuple[Array, Array]:
+    """Dual coefficients and intercept at a known strength: one factorisation."""
+    weights = np.ones(len(kernel)) if weights is None else weights
+    centring = _Centring(kernel, weights)
+    system = centring.kernel
+    np.einsum("ii->i", system)[:] += alpha
+    centre = centring.share @ targets
+    right = centring.root[:, None] * (targets - centre)
+    factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    return centring.undo(scipy.linalg.cho_solve(factor, right, check_finite=False), centre)
 
 
-def _leave_one_out(values: Array, vectors: Array, rotated: Array, strength: float) -> float:
-    """Mean squared error of predicting each document by a model that never saw it."""
-    shrunk = strength / (values + strength)
+class _Centring:
+    """The kernel of weighted, centred documents: the intercept is free and never shrunk."""
+
+    def __init__(self, kernel: Array, weights: Array) -> None:
+        self.share = weights / weights.sum()
+        self.root = np.sqrt(weights)
+        self.means = np.asarray(kernel @ self.share, dtype=np.float64)
+        total = float(self.share @ self.means)
+        centred = kernel.astype(np.float64) - self.means - self.means[:, None] + total
+        self.kernel = centred * self.root * self.root[:, None]
+
+    def undo(self, dual: Array, centre: Array) -> tuple[Array, Array]:
+        """Coefficients and intercept for the kernel as it was given."""
+        dual = self.root[:, None] * dual
+        dual = dual - self.share[:, None] * dual.sum(axis=0)
+        return dual, centre - self.means @ dual
+
+
+def _left_out(
+    values: Array, vectors: Array, spread: Array, rotated: Array, alpha: float, centring: _Centring
+) -> Array:
+    """Target minus prediction for each document, by a model that never saw it."""
+    shrunk = alpha / (values + alpha)
     residual = vectors @ (shrunk[:, None] * rotated)
-    # 1 − leverage; the intercept costs every document 1/n of itself
-    slack = (vectors**2) @ shrunk - 1 / len(values)
-    return float(np.mean((residual / np.maximum(slack, 1e-12)[:, None]) ** 2))
+    # 1 − leverage; the intercept costs every document its share of itself
+    slack = spread @ shrunk - centring.share
+    return np.asarray(residual / (centring.root * np.maximum(slack, 1e-12))[:, None])

@@ -59,7 +59,7 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
     ['dcot1_oil', 'dcot1_prices', 'dcot1_wheat']
     """
 
-    _kind: ClassVar = "DCoTVectorizer"
+    _saved_as: ClassVar = "DCoTVectorizer"
 
     # scikit-learn routes metadata by the names of arguments; the texts are not metadata
     __metadata_request__fit: ClassVar = {"raw_documents": metadata_routing.UNUSED}
@@ -247,12 +247,14 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         self._learned_at_once = True
         return X
 
-    def _start(self) -> None:
-        """New parts, with the settings as they are now."""
+    def parts(self) -> tuple[TermCounter, TermWeighting]:
+        """New parts for counting and weighing, with the settings as they are now."""
         precision = np.float64 if self.dtype in ("float64", np.float64, float) else np.float32
-        self.counter_ = TermCounter(dtype=precision, **self._given_to(TermCounter, "dtype"))
-        given = self._given_to(TermWeighting)
-        self.weighting_ = TermWeighting(self.weighting, **given)
+        counter = TermCounter(dtype=precision, **self._given_to(TermCounter, "dtype"))
+        return counter, TermWeighting(self.weighting, **self._given_to(TermWeighting))
+
+    def _start(self) -> None:
+        self.counter_, self.weighting_ = self.parts()
         self.dcot_ = DCoT(**self._given_to(DCoT))
 
     def _given_to(self, part: type[BaseEstimator], *other_than: str) -> dict[str, Any]:

@@ -117,6 +117,16 @@ def test_memory_error_names_the_way_out():
         DCoT(20, memory_limit="20 MB").partial_fit(large)
 
 
+def test_depth_and_features_too_large_for_memory(monkeypatch):
+    wide = sp.random_array((50, 3000), density=0.01, format="csr", random_state=0)
+    with pytest.raises(MemoryError, match="a layer from 3000 to 3000 prototypes"):
+        DCoT(memory_limit="50 MB").fit(wide)
+    model = DCoT(10).fit(wide)
+    monkeypatch.setattr("dcot.estimator.allowance", lambda limit: 1000.0)
+    with pytest.raises(DcotError, match="transform in batches, or set n_components"):
+        model.transform(wide)
+
+
 def test_partial_fit_that_cannot_be_exact_is_not_offered():
     for options in ({"squash": "tanh"}, {"n_components": 2}):
         model = DCoT(**options)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -58,6 +60,24 @@ def test_a_forked_child_has_threads_of_its_own():
         os._exit(0 if np.array_equal(times(X, dense), expected) else 1)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    code = (
+        "import numpy as np; from dcot import DCoT, _kernels; "
+        "X = np.random.default_rng(0).random((30, 20)); DCoT(5, solver='cg').fit(X).transform(X); "
+        "import scipy.sparse as sp; X = sp.csr_array(X); DCoT(5, solver='cg').fit(X).transform(X); "
+        "print(sum(sum(k.stats.cache_misses.values()) for k in vars(_kernels).values() "
+        "if hasattr(k, 'stats')))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    compiled = []
+    for _ in range(2):
+        command = [sys.executable, "-c", code]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        compiled.append(int(run.stdout))
+    assert compiled[0] > 0
+    assert compiled[1] == 0
 
 
 @pytest.mark.parametrize(

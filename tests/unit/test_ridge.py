@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from dcot.ridge import STRENGTHS, KernelRidge
+from dcot.ridge import STRENGTHS, KernelRidge, solve_ridge, targets_of
 
 
 @pytest.fixture(scope="module")
@@ -18,39 +18,48 @@ def data():
     return F + 5.0, labels
 
 
-def long_way_round(F, labels, strength):
+def long_way_round(F, Y, strength, weights):
     """Leave one document out, fit scikit-learn's ridge, predict it; all documents in turn."""
-    centred = F - F.mean(0)
+    share = weights / weights.sum()
+    centred = (F - share @ F) * np.sqrt(weights)[:, None]
     alpha = strength * np.mean(np.linalg.eigvalsh(centred @ centred.T).clip(0))
-    Y = np.where(labels[:, None] == np.unique(labels), 1.0, -1.0)
-    errors = []
+    held_out = np.empty_like(Y)
     for out in range(len(F)):
         rest = np.arange(len(F)) != out
-        model = Ridge(alpha=alpha).fit(F[rest], Y[rest])
-        errors.append((model.predict(F[[out]])[0] - Y[out]) ** 2)
-    return np.mean(errors), Ridge(alpha=alpha).fit(F, Y)
+        model = Ridge(alpha=alpha).fit(F[rest], Y[rest], sample_weight=weights[rest])
+        held_out[out] = model.predict(F[[out]])[0]
+    return held_out, Ridge(alpha=alpha).fit(F, Y, sample_weight=weights), alpha
 
 
 @pytest.mark.parametrize("strength", [0.01, 1.0])
-def test_leave_one_out_and_decisions_equal_the_long_way_round(data, strength):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_and_decisions_equal_the_long_way_round(data, strength, weighted):
     F, labels = data
-    model = KernelRidge.fit(F @ F.T, labels, np.array([strength]))
-    error, ridge = long_way_round(F, labels, strength)
-    assert model.error == pytest.approx(error, rel=1e-8)
+    _, Y = targets_of(labels)
+    weights = np.random.default_rng(2).random(24) + 0.5 if weighted else np.ones(24)
+    kernel = F @ F.T
+    model = KernelRidge.fit(kernel, Y, np.array([strength]), weights)
+    held_out, ridge, alpha = long_way_round(F, Y, strength, weights)
+    np.testing.assert_allclose(model.held_out, held_out, atol=1e-8)
+    np.testing.assert_allclose(model.losses, ((held_out - Y) ** 2).sum(1), atol=1e-8)
     new = np.random.default_rng(1).normal(size=(7, 40)) + 5
     np.testing.assert_allclose(model.decision(new @ F.T), ridge.predict(new), atol=1e-8)
+    assert model.alpha == pytest.approx(alpha)
+    dual, intercept = solve_ridge(kernel, Y, model.alpha, weights)
+    np.testing.assert_allclose(new @ F.T @ dual + intercept, ridge.predict(new), atol=1e-8)
 
 
 def test_the_least_error_chooses_the_strength(data):
     F, labels = data
-    model = KernelRidge.fit(F @ F.T, labels)
-    errors = [KernelRidge.fit(F @ F.T, labels, np.array([s])).error for s in STRENGTHS]
+    classes, Y = targets_of(labels)
+    model = KernelRidge.fit(F @ F.T, Y)
+    errors = [KernelRidge.fit(F @ F.T, Y, np.array([s])).error for s in STRENGTHS]
     assert model.error == min(errors)
     assert model.strength == STRENGTHS[int(np.argmin(errors))]
-    assert (model.predict(F @ F.T) == labels).mean() > 0.9
+    assert (classes[model.decision(F @ F.T).argmax(1)] == labels).mean() > 0.9
 
 
 def test_one_document_a_class_and_identical_documents_stay_finite():
     for F in (np.eye(3), np.ones((3, 4))):
-        model = KernelRidge.fit(F @ F.T, np.array([0, 1, 2]))
+        model = KernelRidge.fit(F @ F.T, targets_of(np.array([0, 1, 2]))[1])
         assert np.isfinite(model.decision(F @ F.T)).all()

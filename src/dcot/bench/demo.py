@@ -21,7 +21,7 @@ from sklearn.preprocessing import normalize
 
 from dcot.datasets import Corpus, load_docstrings
 from dcot.estimator import DCoT
-from dcot.ridge import KernelRidge
+from dcot.ridge import KernelRidge, targets_of
 
 Array = NDArray[Any]
 Columns = dict[str, list[tuple[str, float]]]
@@ -107,9 +107,11 @@ def _accuracy(features: list[Any], corpus: Corpus, labelled: Array) -> float:
         kernel = F[rows] @ F[labelled].T
         return np.asarray(kernel.toarray() if sp.issparse(kernel) else kernel)
 
-    fits = [(KernelRidge.fit(products(F, labelled), corpus.labels[labelled]), F) for F in features]
+    classes, targets = targets_of(corpus.labels[labelled])
+    fits = [(KernelRidge.fit(products(F, labelled), targets), F) for F in features]
     model, best = min(fits, key=lambda fit: fit[0].error)
-    return float(np.mean(model.predict(products(best, corpus.test)) == corpus.test_labels))
+    predicted = classes[model.decision(products(best, corpus.test)).argmax(axis=1)]
+    return float(np.mean(predicted == corpus.test_labels))
 
 
 def _columns(model: DCoT, vocabulary: Array, words: Sequence[str], depth: int = 10) -> Columns:

@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 Analyzer = Callable[[str], Iterable[str]]
 
-_LARGEST_SLICE = 2**30  # bytes; spans are 32-bit, and char_wb may double the text
+_LARGEST_SLICE = 2**29  # bytes; spans are 32-bit, and lower-casing and padding may triple it
 _SIGMA = CAPITAL_SIGMA.encode()
 
 

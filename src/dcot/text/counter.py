@@ -16,6 +16,7 @@ from dcot._exceptions import InvalidInputError
 from dcot.text import counting, inputs, settings
 from dcot.text.analysis import Analysis
 from dcot.text.patterns import DEFAULT_PATTERN
+from dcot.text.rows import RowStore
 from dcot.text.terms import Terms
 
 
@@ -127,7 +128,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
             self._terms = settings.fixed_terms(self.vocabulary)
             self.n_documents_ = sum(map(len, inputs.batches(raw_documents)))
         else:
-            self._learn(raw_documents, keep_rows=False)
+            self._learn(raw_documents)
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> sparse.csr_matrix:
@@ -138,19 +139,20 @@ class TermCounter(TransformerMixin, BaseEstimator):
             matrix = self.transform(raw_documents)
             self.n_documents_ = matrix.shape[0]
             return matrix
-        learned, kept = self._learn(raw_documents, keep_rows=True)
+        store = RowStore(self.dtype, inputs.number_of(raw_documents))
+        learned, kept = self._learn(raw_documents, store)
         columns = np.full(len(learned.terms), -1, dtype=np.int32)
         columns[kept] = np.arange(len(kept), dtype=np.int32)
         by_table = [columns[numbers] for numbers in learned.numbers]
-        return self._finished(
-            counting.matrix_of(learned.rows, by_table, len(kept), self.dtype, self.n_threads)
-        )
+        store.renumber(by_table, len(kept), self.n_threads)
+        return self._finished(store.matrix(len(kept)))
 
     def transform(self, raw_documents: Any) -> sparse.csr_matrix:
         """Count the terms of the vocabulary; unknown terms are passed over."""
         terms = self._known_terms()
-        rows = counting.look_up(raw_documents, self._analysis(), terms, self.n_threads)
-        return self._finished(counting.matrix_of(rows, None, len(terms), self.dtype, 1))
+        store = RowStore(self.dtype, inputs.number_of(raw_documents))
+        counting.look_up(raw_documents, self._analysis(), terms, store, self.n_threads)
+        return self._finished(store.matrix(len(terms)))
 
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn from more texts.
@@ -177,9 +179,9 @@ class TermCounter(TransformerMixin, BaseEstimator):
         self._prepare()
         settings.refuse_limits_while_growing(self.get_params(deep=False))
         if first:
-            self._learn(raw_documents, keep_rows=False)
+            self._learn(raw_documents)
             return self
-        learned = counting.learn(raw_documents, self._analysis(), self.n_threads, keep_rows=False)
+        learned = counting.learn(raw_documents, self._analysis(), self.n_threads)
         new = learned.terms.take(learned.terms.unknown_in(self._terms))
         self._terms = self._terms.followed_by(new.take(new.sorted_order()))
         self.n_documents_ += learned.n_documents
@@ -254,10 +256,12 @@ class TermCounter(TransformerMixin, BaseEstimator):
         self.n_documents_ = 0
         return self._terms
 
-    def _learn(self, raw_documents: Any, keep_rows: bool) -> tuple[counting.Learned, Any]:
+    def _learn(
+        self, raw_documents: Any, store: RowStore | None = None
+    ) -> tuple[counting.Learned, Any]:
         """Learn the terms of texts, keep those within the limits: what was learnt, and which."""
         analysis = self._analysis()
-        learned = counting.learn(raw_documents, analysis, self.n_threads, keep_rows)
+        learned = counting.learn(raw_documents, analysis, self.n_threads, store)
         if not len(learned.terms):
             has_stop_words = analysis.stop_words is not None
             raise settings.nothing_found(learned.n_documents, learned.n_stopped, has_stop_words)

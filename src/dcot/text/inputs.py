@@ -14,13 +14,14 @@ import polars as pl
 
 from dcot._exceptions import InvalidInputError, InvalidTypeError
 
-_BATCH_CHARACTERS = 1 << 20
+_BATCH_CHARACTERS = 1 << 19
 _BATCH_DOCUMENTS = 1 << 14
 _SLICE_BYTES = 1 << 20
 
 _WAYS_OUT = {
     "NoneType": 'drop it, or put "" in its place',
     "float": 'drop missing texts, or put "" in their place, as in series.fillna("")',
+    "NAType": 'drop missing texts, or put "" in their place, as in series.fillna("")',
     "bytes": "decode it first, as in text.decode('utf-8')",
     "list": 'join its tokens, as in " ".join(tokens)',
     "tuple": 'join its tokens, as in " ".join(tokens)',
@@ -47,6 +48,18 @@ def batches(documents: Any) -> Iterator[pl.Series]:
     for batch in _bounded(documents):
         yield _strings(batch, position)
         position += len(batch)
+
+
+def number_of(documents: Any) -> int | None:
+    """How many documents there are, if that can be known without reading them.
+
+    >>> number_of(["a", "b"]), number_of(iter(["a"]))
+    (2, None)
+    """
+    try:
+        return len(documents)
+    except TypeError:
+        return None
 
 
 def slices(columns: Iterable[pl.Series], n_bytes: int = _SLICE_BYTES) -> Iterator[pl.Series]:

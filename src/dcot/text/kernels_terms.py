@@ -196,13 +196,21 @@ def take_marked(bits: Any, summary: Any, places: Any, out: Any, n: int) -> None:
 
 @kernel
 def count_known(
-    text: Bytes, starts: Any, ends: Any, first: Ints, slots: Any, arena: Bytes, offsets: Ints
+    text: Bytes,
+    starts: Any,
+    ends: Any,
+    first: Ints,
+    slots: Any,
+    arena: Bytes,
+    offsets: Ints,
+    tallies: Any,
+    bits: Any,
+    summary: Any,
 ) -> tuple[Any, Any, Any]:
-    """Count the terms of each document that the table knows: row bounds, sorted terms, counts."""
-    n_terms = len(offsets) - 1
-    tallies = np.zeros(n_terms, dtype=np.int32)
-    bits = np.zeros(n_terms // 64 + 1, dtype=np.uint64)
-    summary = np.zeros(n_terms // 4096 + 1, dtype=np.uint64)
+    """Count the terms of each document that the table knows: row bounds, sorted terms, counts.
+
+    ``tallies``, ``bits`` and ``summary`` are all zeros, before and after.
+    """
     places = bit_places()
     bounds = np.zeros(len(first), dtype=np.int64)
     terms = np.empty(len(starts), dtype=np.int32)
@@ -343,33 +351,26 @@ def take_terms(arena: Bytes, offsets: Ints, order: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def kept_lengths(bounds: Ints, terms: Any, columns: Any) -> Any:
-    """How many entries of each row stay when terms with column -1 are dropped."""
-    lengths = np.zeros(len(bounds) - 1, dtype=np.int64)
-    for row in range(len(lengths)):
-        for k in range(bounds[row], bounds[row + 1]):
-            lengths[row] += columns[terms[k]] >= 0
-    return lengths
-
-
-@kernel
-def fill_rows(
-    bounds: Ints, terms: Any, counts: Any, columns: Any, n_columns: int, indices: Any, data: Any
+def renumber_rows(
+    lengths: Ints, indices: Any, data: Any, columns: Any, values: Any, bits: Any, summary: Any
 ) -> None:
-    """Write rows into a CSR matrix's arrays: columns for terms, sorted, -1 dropped."""
-    by_column = np.zeros(n_columns, dtype=np.int32)
-    bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
-    summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
+    """Turn rows of terms into rows of sorted columns, in place; terms with column -1 are dropped.
+
+    ``lengths`` are those of the rows, before and after. ``values`` has room for every column;
+    ``bits`` and ``summary`` are all zeros, before and after.
+    """
     places = bit_places()
-    n = np.int64(0)
-    for row in range(len(bounds) - 1):
-        start = n
-        for k in range(bounds[row], bounds[row + 1]):
-            column = np.int64(columns[terms[k]])
+    read, written = np.int64(0), np.int64(0)
+    for row in range(len(lengths)):
+        start = written
+        for k in range(read, read + lengths[row]):
+            column = np.int64(columns[indices[k]])
             if column >= 0:
                 mark(column, bits, summary)
-                by_column[column] = counts[k]
-                n += 1
+                values[column] = data[k]
+                written += 1
+        read += lengths[row]
         take_marked(bits, summary, places, indices, start)
-        for k in range(start, n):
-            data[k] = by_column[indices[k]]
+        for k in range(start, written):
+            data[k] = values[indices[k]]
+        lengths[row] = written - start

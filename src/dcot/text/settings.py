@@ -22,26 +22,10 @@ _ACCENTS = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 
 def analysis_from(settings: Mapping[str, Any]) -> Analysis:
     """An analysis from the parameters of a ``TermCounter``."""
-    analyzer = settings["analyzer"]
-    if not callable(analyzer) and analyzer not in _ANALYZERS:
-        raise InvalidParameterError(
-            f"analyzer must be one of {', '.join(_ANALYZERS)} or a function, got {analyzer!r}"
-        )
-    accents = settings["strip_accents"]
-    if accents is not None and not callable(accents) and accents not in _ACCENTS:
-        raise InvalidParameterError(
-            f"strip_accents must be 'ascii', 'unicode', a function or None, got {accents!r}"
-        )
-    if settings["regex_engine"] not in ("compiled", "python"):
-        raise InvalidParameterError(
-            f"regex_engine must be 'compiled' or 'python', got {settings['regex_engine']!r}"
-        )
+    _check_choices(settings)
+    analyzer, accents = settings["analyzer"], settings["strip_accents"]
     pattern = stop_words = None
     if analyzer == "word":
-        if not isinstance(settings["token_pattern"], str):
-            raise InvalidTypeError(
-                f"token_pattern must be a regular expression, got {settings['token_pattern']!r}"
-            )
         shortest = _at_least_one("min_word_length", settings["min_word_length"])
         pattern = compile_pattern(settings["token_pattern"], settings["regex_engine"], shortest)
         stop_words = stop_list(settings["stop_words"])
@@ -54,6 +38,26 @@ def analysis_from(settings: Mapping[str, Any]) -> Analysis:
         stop_words=Terms.from_strings(sorted(stop_words)) if stop_words else None,
         ngram_range=ngrams(settings["ngram_range"]),
     )
+
+
+def _check_choices(settings: Mapping[str, Any]) -> None:
+    analyzer, accents = settings["analyzer"], settings["strip_accents"]
+    if not callable(analyzer) and analyzer not in _ANALYZERS:
+        raise InvalidParameterError(
+            f"analyzer must be one of {', '.join(_ANALYZERS)} or a function, got {analyzer!r}"
+        )
+    if accents is not None and not callable(accents) and accents not in _ACCENTS:
+        raise InvalidParameterError(
+            f"strip_accents must be 'ascii', 'unicode', a function or None, got {accents!r}"
+        )
+    if settings["regex_engine"] not in ("compiled", "python"):
+        raise InvalidParameterError(
+            f"regex_engine must be 'compiled' or 'python', got {settings['regex_engine']!r}"
+        )
+    if analyzer == "word" and not isinstance(settings["token_pattern"], str):
+        raise InvalidTypeError(
+            f"token_pattern must be a regular expression, got {settings['token_pattern']!r}"
+        )
 
 
 def ngrams(ngram_range: Any) -> tuple[int, int]:

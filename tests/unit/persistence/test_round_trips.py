@@ -124,7 +124,7 @@ def test_parts_keep_their_own_settings(texts, tmp_path):
 
 def test_saving_twice_gives_identical_bytes(vectorizer, model, tmp_path):
     for saved in (vectorizer, model):
-        first, second = tmp_path / f"{saved._kind}1", tmp_path / f"{saved._kind}2"
+        first, second = tmp_path / f"{saved._saved_as}1", tmp_path / f"{saved._saved_as}2"
         saved.save(first)
         saved.save(second)
         before = contents_of(first)

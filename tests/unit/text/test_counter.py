@@ -88,6 +88,17 @@ def test_threads_change_nothing(monkeypatch, n_threads, analyzer):
     same(TermCounter(**counter.get_params()).fit(texts).transform(texts), theirs)
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.uint8])
+def test_dropping_terms_closes_the_gaps_between_slices(monkeypatch, dtype):
+    monkeypatch.setattr(counting, "_SLICE_BYTES", {"word": 50})
+    texts = [f"common only{i} shared{i % 7}" for i in range(100)]
+    counter = TermCounter(min_df=2, max_df=0.9, dtype=dtype)
+    theirs = CountVectorizer(min_df=2, max_df=0.9, dtype=dtype).fit_transform(texts)
+    theirs.sort_indices()
+    same(counter.fit_transform(iter(texts)), theirs)
+    same(counter.transform(iter(texts)), theirs)
+
+
 def test_clone_and_pickle():
     counter = TermCounter(ngram_range=(1, 2), stop_words=["is"], binary=True).fit(TEXTS)
     assert not hasattr(clone(counter), "_terms")

@@ -1,0 +1,468 @@
+"""``DCoTClassifier``: few labels, many documents, and every setting chosen on the labels."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import validate_data
+
+from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot._machine import parse_bytes
+from dcot._progress import ProgressBar, silent
+from dcot.attribution import Explanation, explain_document
+from dcot.calibration import learn_temperature, probabilities
+from dcot.centred import Matrix
+from dcot.checking import canonical
+from dcot.estimator import ModelNotFittedError
+from dcot.honesty import Estimate, estimate
+from dcot.labels import Labels, read_labels, without_duplicates
+from dcot.layers import Settings
+from dcot.learners import fit_linear
+from dcot.moments import Moments
+from dcot.representation import Representation
+from dcot.ridge import KernelRidge
+from dcot.selection import Choice, input_kernel, read_grid, select, star, table
+from dcot.vectorizer import DCoTVectorizer
+
+Array = NDArray[Any]
+
+# Settings are judged on at most so many labelled documents: n³ work for each of them.
+JUDGED = 1500
+
+
+class DCoTClassifier(ClassifierMixin, BaseEstimator):
+    """Classify documents from few labels and many unlabelled documents.
+
+    A dCoT representation is learned on all documents, a linear classifier on those with labels.
+    Noise, shrinkage, number of prototypes, which layers, whether x is kept and the strength of the
+    classifier are chosen by closed-form leave-one-out on the labelled documents.
+
+    Parameters
+    ----------
+    vectorizer : DCoTVectorizer or None
+        How texts are counted and weighed; its settings of dCoT itself are not used. Not used for
+        documents given as a matrix.
+    selection : {"loo", "none"}
+        ``"none"`` takes the defaults, and only chooses the classifier's strength.
+    grid : mapping or None
+        Values to choose from for ``"noise"``, ``"shrinkage"``, ``"n_prototypes"`` and
+        ``"features"``; the first of each is the default that the others have to beat.
+    estimator : {"ridge", "svm", "logistic"} or a linear scikit-learn classifier
+        The final learner.
+    class_weight : "balanced", mapping or None
+        As in scikit-learn.
+    unlabelled_label : label
+        What marks a document without a label in ``y``, besides None; -1 as in scikit-learn.
+    n_jobs : int or None
+        For the cross-validation of learners other than ridge.
+    memory_limit : int, str or None
+        Bytes (or "4GB") that learning the representation may use.
+    random_state : int, RandomState or None
+        For the folds and, with many labels, the documents that settings are judged on.
+    verbose : bool
+        Show progress on standard error.
+
+    Attributes
+    ----------
+    classes_ : the labels, sorted
+    setting_ : the chosen setting
+    cv_results_ : every candidate with its leave-one-out scores, like GridSearchCV's
+    estimate_ : cross-validated accuracy and macro-F1 beside majority class and TF-IDF
+    calibrated_ : whether there were labels enough to calibrate ``predict_proba``
+
+    Examples
+    --------
+    >>> from dcot import DCoTClassifier
+    >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat", "opec", "corn"]
+    >>> model = DCoTClassifier().fit(texts, ["oil", None, "grain", None, None, None])
+    >>> model.predict(["opec output", "corn harvest"]).tolist()
+    ['oil', 'grain']
+    """
+
+    def __init__(
+        self,
+        *,
+        vectorizer: DCoTVectorizer | None = None,
+        selection: Literal["loo", "none"] = "loo",
+        grid: Mapping[str, Sequence[Any]] | None = None,
+        estimator: Any = "ridge",
+        class_weight: Any = None,
+        unlabelled_label: Any = -1,
+        n_jobs: int | None = None,
+        memory_limit: float | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.vectorizer = vectorizer
+        self.selection = selection
+        self.grid = grid
+        self.estimator = estimator
+        self.class_weight = class_weight
+        self.unlabelled_label = unlabelled_label
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def fit(
+        self,
+        documents: Any,
+        y: Any,
+        *,
+        unlabelled: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from documents of which some have labels.
+
+        Parameters
+        ----------
+        documents : texts, or a matrix documents × terms
+        y : a label for each, None or ``unlabelled_label`` for those without; or an indicator
+            matrix; or a list of labels for each document
+        unlabelled : more documents without labels, of the same kind
+        sample_weight : of each of ``documents``, for the classifier
+        """
+        if self.selection not in ("loo", "none"):
+            raise InvalidParameterError(
+                f"selection must be 'loo' or 'none', got {self.selection!r}"
+            )
+        settings = star(read_grid(self.grid))
+        X, n = self._read_training(documents, unlabelled)
+        labels = read_labels(y, n, self.unlabelled_label)
+        weights = _check_weights(sample_weight, n, X.shape[0])
+        if weights is not None and not weights.all():  # documents that count zero times
+            X, labels, weights = _without_zeros(X, labels, weights)
+        _check_enough(labels)
+        self.n_labelled_, self.n_documents_ = len(labels.labelled), X.shape[0]
+        labels, own = self._distinct(X, labels, weights)
+        judged = self._judged(labels)
+        choice = select(
+            X,
+            labels.labelled[judged],
+            labels.targets[judged],
+            settings if self.selection == "loo" else settings[:1],
+            self._common(),
+            own[judged],
+            weights,
+        )
+        self._adopt(X, labels, own, judged, choice)
+        return self
+
+    def _distinct(self, X: Matrix, labels: Labels, weights: Array | None) -> tuple[Labels, Array]:
+        """Labelled documents once each, with the weight they have in learning the classifier."""
+        own = np.ones(X.shape[0]) if weights is None else weights
+        own = own[labels.labelled]
+        if self.class_weight is not None:
+            if labels.kind != "single":
+                raise InvalidParameterError("class_weight needs one label a document")
+            names = labels.classes[labels.targets.argmax(axis=1)]
+            # balanced by the weight, not by the number, of documents
+            own = own * _class_weights(self.class_weight, labels.classes, names, own)
+        first, own = without_duplicates(X[labels.labelled], labels.targets, own)
+        kept = replace(labels, labelled=labels.labelled[first], targets=labels.targets[first])
+        return kept, own
+
+    def _read_training(self, documents: Any, unlabelled: Any) -> tuple[Matrix, int]:
+        """All documents as a matrix, and how many of them came with ``y``."""
+        self._from_text = is_text(documents)
+        if self._from_text:
+            pattern: DCoTVectorizer = clone(self.vectorizer or DCoTVectorizer())
+            given = list(documents)
+            texts = given + list(() if unlabelled is None else unlabelled)
+            self.counter_, self.weighting_ = pattern.parts()
+            counts = self.counter_.fit_transform(texts)
+            X = canonical(self.weighting_.fit_transform(counts), np.dtype(np.float32))
+            self.n_features_in_ = X.shape[1]
+            return X, len(given)
+        X = self._read_matrix(documents, reset=True)
+        n = X.shape[0]
+        if unlabelled is None:
+            return X, n
+        more = self._read_matrix(unlabelled, reset=False)
+        if sp.issparse(X) or sp.issparse(more):
+            return canonical(sp.vstack([sp.csr_array(X), sp.csr_array(more)]), X.dtype), n
+        return np.vstack([X, more]).astype(X.dtype), n
+
+    def _read_matrix(self, X: Any, reset: bool) -> Matrix:
+        try:
+            X = validate_data(self, X, reset=reset, accept_sparse=["csr", "csc", "coo"])
+        except ValueError as error:
+            raise InvalidInputError(str(error)) from error
+        except TypeError as error:
+            raise InvalidTypeError(str(error)) from error
+        dtype = np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
+        return canonical(X, dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
+
+    def _judged(self, labels: Labels) -> Array:
+        """Positions among the labelled documents of those that settings are judged on."""
+        count = len(labels.labelled)
+        if count <= JUDGED:
+            return np.arange(count)
+        from sklearn.utils import check_random_state
+
+        generator = check_random_state(self.random_state)
+        return np.sort(generator.choice(count, JUDGED, replace=False))
+
+    def _common(self) -> Settings:
+        return Settings(
+            noise=(0.0,),
+            shrinkage=(0.0,),
+            squash="identity",
+            tol=1e-3,
+            memory_limit=parse_bytes(self.memory_limit),
+            progress=ProgressBar() if self.verbose else silent,
+        )
+
+    def _adopt(
+        self, X: Matrix, labels: Labels, weights: Array, judged: Array, choice: Choice
+    ) -> None:
+        """Learn the final classifier, calibrate it, and estimate how good it is."""
+        setting = choice.setting
+        self.setting_, self.prototypes_ = setting, choice.prototypes
+        self.classes_, self._kind = labels.classes, labels.kind
+        targets = labels.targets[judged]
+        self.cv_results_ = table(choice, targets)
+        representation = Representation(choice.layers, setting.output, "unit")
+        rows = X[labels.labelled]
+        learner = fit_linear(
+            self.estimator,
+            representation.transform(rows),
+            labels,
+            choice.ridge,
+            weights,
+            self.n_jobs,
+            self.random_state,
+        )
+        self.strength_, self.estimator_ = learner.strength, learner.estimator
+        self.intercept_ = learner.intercept
+        dtype = choice.layers[0].coef_.dtype
+        coef = np.ascontiguousarray(learner.coef, dtype=dtype)
+        self._machine = replace(representation, components=coef)
+        self._labelled_terms = Moments.of(rows).document_frequency > 0
+        exclusive = labels.kind == "single"
+        self.temperature_, self.calibrated_ = learn_temperature(
+            choice.ridge.held_out, targets, weights[judged], exclusive
+        )
+        tfidf = KernelRidge.fit(input_kernel(rows[judged]), targets, weights=weights[judged])
+        self.estimate_: Estimate = estimate(choice, targets, tfidf, exclusive, self.random_state)
+
+    # -- using ------------------------------------------------------------------------------
+
+    def decision_function(self, documents: Any) -> Array:
+        """Decision values, documents × classes; for two classes those of the second."""
+        decisions = self._decisions(documents)
+        return decisions[:, 1] if self._two_classes else decisions
+
+    def predict(self, documents: Any) -> Any:
+        """Labels in the form that they were given in ``fit``."""
+        decisions = self._decisions(documents)
+        if self._kind == "single":
+            return self.classes_[decisions.argmax(axis=1)]
+        positive = decisions > 0
+        if self._kind == "indicator":
+            return positive.astype(int)
+        return [tuple(self.classes_[row]) for row in positive]
+
+    def predict_proba(self, documents: Any) -> Array:
+        """Probabilities by class, calibrated on held-out decisions if ``calibrated_`` says so."""
+        return probabilities(self._decisions(documents), self.temperature_, self._kind == "single")
+
+    def score(self, documents: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of documents whose labels are all predicted; unseen labels count as errors."""
+        predicted = self.predict(documents)
+        if self._kind == "indicator":
+            hits = (np.asarray(y) == predicted).all(axis=1)
+        elif self._kind == "sets":
+            hits = np.array([set(a) == set(b) for a, b in zip(y, predicted, strict=True)])
+        else:
+            truth = np.asarray(y)
+            if len(truth) != len(predicted):
+                raise InvalidInputError(
+                    f"{len(predicted)} documents, but {len(truth)} labels to score them by"
+                )
+            hits = truth == predicted
+        return float(np.average(hits, weights=sample_weight))
+
+    def explain(self, document: Any, target: Any = None) -> Explanation:
+        """Which words pushed towards a class, and through which prototypes.
+
+        Parameters
+        ----------
+        document : one text, or one row of a matrix
+        target : the class; by default the predicted one
+        """
+        self._check_fitted()
+        X = self._weigh([document] if isinstance(document, str) else document)
+        if X.shape[0] != 1:
+            raise InvalidInputError(f"explain takes one document, got {X.shape[0]}")
+        decisions = self._machine.transform(X)[0] + self.intercept_
+        column = int(decisions.argmax()) if target is None else self._column(target)
+        return explain_document(
+            X,
+            self._machine,
+            column,
+            float(self.intercept_[column]),
+            self._terms(),
+            str(self.classes_[column]),
+            self._labelled_terms,
+            self.prototypes_,
+        )
+
+    def summary(self) -> str:
+        """What was chosen and how sure one can be, in a paragraph."""
+        self._check_fitted()
+        s = self.setting_
+        n_tried = len(self.cv_results_["params"])
+        default = self.cv_results_["params"][0]
+        changed = [name for name, value in default.items() if getattr(s, name) != value]
+        verdict = (
+            "the default was kept: nothing beat it by more than chance"
+            if not changed
+            else f"{' and '.join(changed)} changed from the default"
+        )
+        return (
+            f"Learned from {self.n_documents_} documents, {self.n_labelled_} of them labelled with "
+            f"{len(self.classes_)} classes. Of {n_tried} settings {verdict}: noise {s.noise:g}, "
+            f"shrinkage {s.shrinkage:g}, {s.n_prototypes} prototypes, features: {s.features}. "
+            f"{self.estimate_.sentence()}"
+        )
+
+    def report(self) -> str:
+        """The summary and the estimates as a table; a warning where TF-IDF is not beaten."""
+        text = f"{self.summary()}\n\n{self.estimate_.table()}"
+        if not self.calibrated_:
+            text += "\n\nToo few labels to calibrate predict_proba."
+        if self.estimate_.beaten:
+            warnings.warn(self.estimate_.warning(), stacklevel=2)
+            text += f"\n\nWarning: {self.estimate_.warning()}"
+        return text
+
+    def _decisions(self, documents: Any) -> Array:
+        self._check_fitted()
+        X = self._weigh(documents)
+        return np.asarray(self._machine.transform(X) + self.intercept_)
+
+    def _weigh(self, documents: Any) -> Matrix:
+        if not self._from_text:
+            X = self._read_matrix(documents, reset=False)
+        else:
+            if not is_text(documents):
+                raise InvalidTypeError(
+                    "this classifier was fitted on texts: give it a list of texts"
+                )
+            X = self.weighting_.transform(self.counter_.transform(documents))
+        dtype = self._machine.layers[0].coef_.dtype
+        return canonical(X, dtype) if sp.issparse(X) else X.astype(dtype, copy=False)
+
+    @property
+    def _two_classes(self) -> bool:
+        return self._kind == "single" and len(self.classes_) == 2
+
+    def _column(self, target: Any) -> int:
+        found = np.flatnonzero(self.classes_ == target)
+        if not len(found):
+            raise InvalidParameterError(
+                f"target must be one of the classes {list(self.classes_)[:10]}, got {target!r}"
+            )
+        return int(found[0])
+
+    def _terms(self) -> Array:
+        if self._from_text:
+            return np.asarray(self.counter_.get_feature_names_out())
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
+        return np.asarray(names)
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise ModelNotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet: call fit first"
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_machine")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def is_text(documents: Any) -> bool:
+    """Whether documents are texts: strings, or a reader or column of them."""
+    if isinstance(documents, str | bytes):
+        raise InvalidInputError("got a single string, expected many documents: pass [text]")
+    if hasattr(documents, "batches"):
+        return True
+    if sp.issparse(documents) or getattr(documents, "ndim", 1) != 1:
+        return False
+    kind = getattr(getattr(documents, "dtype", None), "kind", None)
+    if kind is not None and kind in "iufcb":
+        return False
+    first = next(iter(documents), None) if hasattr(documents, "__len__") else None
+    return isinstance(first, str)
+
+
+def _check_weights(sample_weight: Any, n: int, n_all: int) -> Array | None:
+    """Of all documents; those that came as ``unlabelled`` count once."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise InvalidInputError(
+            f"sample_weight must have {n} finite entries that are not negative, one a document, "
+            f"got shape {weights.shape}"
+        )
+    if not weights.any():
+        raise InvalidInputError("sample_weight is zero for every document: some must count")
+    return np.concatenate([weights, np.ones(n_all - n)])
+
+
+def _without_zeros(X: Matrix, labels: Labels, weights: Array) -> tuple[Matrix, Labels, Array]:
+    kept = weights > 0
+    place = np.cumsum(kept) - 1
+    counted = kept[labels.labelled]
+    rows, targets = place[labels.labelled[counted]], labels.targets[counted]
+    present = (targets > 0).any(axis=0) | (labels.kind != "single")
+    labels = Labels(rows, targets[:, present], labels.classes[present], labels.kind)
+    return X[kept], labels, weights[kept]
+
+
+def _class_weights(given: Any, classes: Array, names: Array, own: Array) -> Array:
+    if isinstance(given, str) and given == "balanced":
+        totals = np.array([own[names == name].sum() for name in classes])
+        by_class = own.sum() / (len(classes) * np.maximum(totals, 1e-300))
+        return np.asarray(by_class[np.searchsorted(classes, names)])
+    try:
+        return np.asarray(compute_sample_weight(given, names))
+    except ValueError as error:
+        raise InvalidParameterError(str(error)) from error
+
+
+def _check_enough(labels: Labels) -> None:
+    count, n_classes = len(labels.labelled), len(labels.classes)
+    if not count:
+        raise InvalidInputError(
+            "no document has a label: label a few of each class, and mark the others with None"
+        )
+    if labels.kind == "single" and n_classes < 2:
+        name = labels.classes[0]
+        raise InvalidInputError(
+            f"Classifier can't train when only one class is present: all {count} labelled "
+            f"documents are {name!r}; label documents of at least one more class"
+        )
+    if count < 2 or not n_classes:
+        raise InvalidInputError(f"at least two labelled documents are needed, got {count}")
