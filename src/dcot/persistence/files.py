@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 from dcot._exceptions import ModelFolderError, ModelFormatError
 
+if sys.platform != "win32":
+    import fcntl
+
 PARTIAL = ".partial"  # the ending of files that are being written
 _PIECE = 1 << 22
 
@@ -90,8 +93,6 @@ def locked(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    import fcntl
-
     handle = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # some network file systems have none
