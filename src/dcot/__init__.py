@@ -15,14 +15,16 @@ from dcot._version import __version__
 if TYPE_CHECKING:
     from dcot.classifier import DCoTClassifier
     from dcot.estimator import DCoT
+    from dcot.loading import load
     from dcot.vectorizer import DCoTVectorizer
 
-__all__ = ["DCoT", "DCoTClassifier", "DCoTVectorizer", "DcotError", "__version__"]
+__all__ = ["DCoT", "DCoTClassifier", "DCoTVectorizer", "DcotError", "__version__", "load"]
 
 _LAZY = {
     "DCoT": "dcot.estimator",
     "DCoTClassifier": "dcot.classifier",
     "DCoTVectorizer": "dcot.vectorizer",
+    "load": "dcot.loading",
 }
 
 

@@ -9,7 +9,9 @@
     ├── NotAvailableError (AttributeError)   not possible with these settings
     ├── OutOfMemoryError (MemoryError)       predicted to be too large, before allocating
     ├── MissingExtraError (ImportError)      an optional dependency is not installed
-    └── DatasetError (OSError)               a corpus is missing or not what it should be
+    ├── DatasetError (OSError)               a corpus is missing or not what it should be
+    ├── ModelFormatError (ValueError)        a model folder is damaged, foreign or of another format
+    └── ModelFolderError (OSError)           a model folder is missing, or cannot be written
 
 ``dcot.estimator.ModelNotFittedError`` joins them: it also derives from scikit-learn's
 ``NotFittedError`` and so cannot be defined here without importing scikit-learn.
@@ -28,6 +30,8 @@ __all__ = [
     "InvalidParameterError",
     "InvalidTypeError",
     "MissingExtraError",
+    "ModelFolderError",
+    "ModelFormatError",
     "NotAvailableError",
     "OutOfMemoryError",
 ]
@@ -63,3 +67,11 @@ class MissingExtraError(DcotError, ImportError):
 
 class DatasetError(DcotError, OSError):
     """A corpus is missing, or is not what it should be."""
+
+
+class ModelFormatError(DcotError, ValueError):
+    """A model folder is damaged, not dcot's, or of a format that this version cannot read."""
+
+
+class ModelFolderError(DcotError, OSError):
+    """A model folder is missing, is not a folder, or cannot be written or read."""

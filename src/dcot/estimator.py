@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
+from dcot._dcot_state import SaveableDCoT
 from dcot._exceptions import (
     DcotError,
     InvalidInputError,
@@ -69,7 +70,7 @@ def moments_suffice(model: Any) -> bool:
     return True
 
 
-class DCoT(TransformerMixin, BaseEstimator):
+class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
     """Dense Cohort of Terms: learn to rebuild frequent terms from documents with terms removed.
 
     Parameters
@@ -120,6 +121,7 @@ class DCoT(TransformerMixin, BaseEstimator):
     prototypes_ : column indices of the prototypes, in increasing order
     layers_ : list of fitted layers, each with ``coef_`` (inputs × prototypes), ``intercept_``
     loss_ : expected reconstruction error of each layer (the paper's equation 1, m → ∞)
+    n_documents_ : number of documents learned from, or their total weight
     solver_, n_iter_ : solver of the first layer and its iterations (1 if direct)
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
@@ -132,6 +134,8 @@ class DCoT(TransformerMixin, BaseEstimator):
     >>> DCoT(n_prototypes=4).fit_transform(X).shape
     (4, 8)
     """
+
+    _saved_as: ClassVar = "DCoT"
 
     def __init__(
         self,
@@ -306,6 +310,10 @@ class DCoT(TransformerMixin, BaseEstimator):
         """Take over what was learned."""
         self._moments = moments  # type: ignore[assignment]
         self._prototypes = prototypes
+        if moments is not None:
+            self.n_documents_ = float(moments.n)
+        elif X is not None:
+            self.n_documents_ = float(X.shape[0] if weights is None else weights.sum())
         representation = Representation(layers, self.output, self.normalize)
         if self.n_components is not None and X is not None:
             rank, seed = self.n_components, self.random_state

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
 
+from dcot._vectorizer_state import SaveableVectorizer
 from dcot.estimator import DCoT, ModelNotFittedError, moments_suffice
 from dcot.layers import Layer
 from dcot.prototypes import columns_of
@@ -20,7 +21,7 @@ from dcot.text.patterns import DEFAULT_PATTERN
 Array = NDArray[Any]
 
 
-class DCoTVectorizer(TransformerMixin, BaseEstimator):
+class DCoTVectorizer(SaveableVectorizer, TransformerMixin, BaseEstimator):
     r"""Turn texts into dCoT features: count terms, weigh them, learn what they mean.
 
     ``fit`` needs no labels: give it all the documents there are. The parameters are those of its
@@ -57,6 +58,8 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
     >>> vectorizer.get_feature_names_out()[:3].tolist()
     ['dcot1_oil', 'dcot1_prices', 'dcot1_wheat']
     """
+
+    _saved_as: ClassVar = "DCoTVectorizer"
 
     # scikit-learn routes metadata by the names of arguments; the texts are not metadata
     __metadata_request__fit: ClassVar = {"raw_documents": metadata_routing.UNUSED}

@@ -9,7 +9,8 @@ import dcot
 
 
 def test_exported_members():
-    assert dcot.__all__ == ["DCoT", "DCoTClassifier", "DCoTVectorizer", "DcotError", "__version__"]
+    expected = ["DCoT", "DCoTClassifier", "DCoTVectorizer", "DcotError", "__version__", "load"]
+    assert dcot.__all__ == expected
     for name in dcot.__all__:
         assert getattr(dcot, name) is not None
     assert set(dcot.__all__) <= set(dir(dcot))

@@ -1,0 +1,83 @@
+"""``save`` for estimators: what they share; what each of them holds is for it to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from dcot._exceptions import DcotError, InvalidTypeError, ModelFormatError
+from dcot.persistence import Contents, decode, encode, write_folder
+from dcot.persistence.contents import DAMAGED, setting
+from dcot.persistence.precision import check_precision
+
+# what code meets that is given values it was not made for
+_MISFITS = (DcotError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+class Saveable:
+    """An estimator that can be saved to a folder, and loaded by ``dcot.load``."""
+
+    _saved_as: ClassVar[str]  # set by each class that dcot.load knows; not inherited
+
+    def save(self, path: Any, *, precision: str | None = None, keep_moments: bool = False) -> None:
+        """Save the fitted model to a folder, from which ``dcot.load`` makes it again.
+
+        The folder holds numbers and text, never code. Saving is atomic: whatever happens, there is
+        the model from before or the new one, whole. The same model gives the same bytes.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder. It is created; if there is one, it has to be empty or a model's.
+        precision : {"float16", "int8"} or None
+            Weights in 16 or 8 bits, for half or a quarter of the space. They are float32 again
+            after loading.
+        keep_moments : bool
+            Save the moments too (d × d numbers), so that ``partial_fit`` can go on after loading.
+            The model has to come from ``partial_fit``.
+        """
+        if "_saved_as" not in type(self).__dict__:
+            raise InvalidTypeError(
+                f"{type(self).__name__} cannot be saved: a folder holds no code, so dcot.load "
+                "could not make a subclass again; use dcot's own class"
+            )
+        check_precision(precision)
+        write_folder(path, self._contents(bool(keep_moments)), precision)
+
+    def _contents(self, keep_moments: bool) -> Contents:
+        raise NotImplementedError
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        raise NotImplementedError
+
+
+def encode_parameters(parameters: Mapping[str, Any], advice: Mapping[str, str]) -> dict[str, Any]:
+    """Constructor parameters as JSON; ``advice`` says what to do about those that cannot be."""
+    return {name: encode(name, value, advice.get(name, "")) for name, value in parameters.items()}
+
+
+def build(cls: type[Any], settings: Mapping[str, Any]) -> Any:
+    """An estimator, not yet fitted, from saved parameters.
+
+    A parameter that is younger than the model takes its default, which has to mean what was done
+    before there was one.
+    """
+    found = setting(settings, "parameters", dict)
+    unknown = sorted(set(found) - set(cls._get_param_names()))
+    if unknown:
+        raise ModelFormatError(
+            f"{cls.__name__} has no parameter {', '.join(unknown[:5])!s:.200} in this version of "
+            "dcot: upgrade dcot, if the model was saved by a newer version"
+        )
+    return cls(**{name: decode(value) for name, value in found.items()})
+
+
+def restored(cls: type[Any], contents: Contents) -> Any:
+    """The fitted model; whatever does not fit together is a ModelFormatError."""
+    try:
+        return cls._from_contents(contents)
+    except ModelFormatError:
+        raise
+    except _MISFITS as error:
+        raise ModelFormatError(f"the model does not fit together: {error}{DAMAGED}") from error

@@ -1,0 +1,121 @@
+"""What a fitted ``DCoTVectorizer`` is in a model folder, and back: its parts in a row."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from dcot._dcot_state import check_vocabulary, facts_of, restore, restore_container, state_of
+from dcot._exceptions import ModelFormatError
+from dcot._saving import Saveable, build, encode_parameters
+from dcot.estimator import DCoT
+from dcot.persistence import Contents
+from dcot.persistence.contents import DAMAGED, count, setting
+from dcot.text import TermCounter, TermWeighting
+from dcot.text.settings import check_threads
+from dcot.text.terms import Terms
+
+_OWN_CODE = (
+    "transform would need it: save the fitted dcot_ alone (model.dcot_.save) and keep your "
+    "function in your own code"
+)
+_ADVICE = {
+    "analyzer": _OWN_CODE,
+    "strip_accents": _OWN_CODE,
+    "random_state": "the fitted model no longer needs it: set_params(random_state=0), or None, on "
+    "the vectorizer and its dcot_ before saving",
+    "prototypes": "partial_fit would call it again after loading: give words or columns instead",
+}
+
+
+class SaveableVectorizer(Saveable):
+    """Saving and loading of ``DCoTVectorizer``."""
+
+    def _contents(self, keep_moments: bool) -> Contents:
+        model: Any = self
+        dcot = model._fitted()
+        terms = model.counter_.get_feature_names_out().tolist()
+        inner = state_of(dcot, keep_moments)
+        own = _parameters(model, dcot, keep_moments)
+        settings = {
+            "parameters": encode_parameters(own, _ADVICE),
+            "vocabulary_given": model.vocabulary is not None,
+            "counter": _counter_settings(model.counter_),
+            "weighting": _weighting_settings(model.weighting_),
+            "dcot": inner.settings,
+            "container": getattr(model, "_sklearn_output_config", {}).get("transform"),
+        }
+        arrays = {**inner.arrays, "idf": np.asarray(model.weighting_.idf_, dtype=np.float64)}
+        facts = [*facts_of(dcot, terms), ("weighting", model.weighting_.scheme)]
+        return Contents(model._saved_as, settings, arrays, inner.weights, terms, facts)
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        model: Any = build(cls, contents.settings)
+        inner = setting(contents.settings, "dcot", dict)
+        model.dcot_ = build(DCoT, inner)
+        restore(model.dcot_, contents, inner)
+        if contents.vocabulary is None:
+            raise ModelFormatError(f"the vocabulary is missing{DAMAGED}")
+        check_vocabulary(contents.vocabulary, model.dcot_.n_features_in_)
+        model.counter_ = _counter(contents)
+        model.weighting_ = _weighting(contents, model.dcot_.n_features_in_)
+        if setting(contents.settings, "vocabulary_given", bool):
+            model.vocabulary = contents.vocabulary
+        model._learned_at_once = model.dcot_._moments is None
+        restore_container(model, contents.settings)
+        return model  # type: ignore[no-any-return]
+
+
+def _parameters(model: Any, dcot: Any, keep_moments: bool) -> dict[str, Any]:
+    """Constructor parameters; a function that chose the prototypes is replaced by its choice."""
+    parameters: dict[str, Any] = model.get_params(deep=False)
+    parameters["vocabulary"] = None  # the fitted terms are the given ones, and saved once
+    if callable(parameters["prototypes"]) and not keep_moments:
+        parameters["prototypes"] = dcot.prototypes_.tolist()
+    return parameters
+
+
+def _counter_settings(counter: TermCounter) -> dict[str, Any]:
+    parameters = counter.get_params(deep=False)
+    return {
+        "parameters": encode_parameters({**parameters, "vocabulary": None}, _ADVICE),
+        "vocabulary_given": parameters["vocabulary"] is not None,
+        "n_documents": int(counter.n_documents_),
+    }
+
+
+def _weighting_settings(weighting: TermWeighting) -> dict[str, Any]:
+    return {
+        "parameters": encode_parameters(weighting.get_params(deep=False), {}),
+        "n_documents": int(weighting.n_documents_),
+        "mean_length": float(weighting.mean_length_),
+    }
+
+
+def _counter(contents: Contents) -> TermCounter:
+    settings = setting(contents.settings, "counter", dict)
+    counter: TermCounter = build(TermCounter, settings)
+    assert contents.vocabulary is not None
+    if setting(settings, "vocabulary_given", bool):
+        counter.vocabulary = contents.vocabulary
+    # refuse settings that no text could be counted with
+    counter._analysis()
+    check_threads(counter.n_threads)
+    if np.dtype(counter.dtype).kind not in "iuf":
+        raise ModelFormatError(f"counts cannot be {counter.dtype!r:.60}{DAMAGED}")
+    counter._terms = Terms.from_strings(contents.vocabulary)
+    counter.n_documents_ = count(settings, "n_documents")
+    return counter
+
+
+def _weighting(contents: Contents, n_terms: int) -> TermWeighting:
+    settings = setting(contents.settings, "weighting", dict)
+    weighting: TermWeighting = build(TermWeighting, settings)
+    weighting._check_settings()
+    weighting.n_documents_ = count(settings, "n_documents")
+    weighting.mean_length_ = setting(settings, "mean_length", float)
+    weighting.idf_ = contents.array("idf", (n_terms,))
+    weighting.n_features_in_ = n_terms
+    return weighting

@@ -1,0 +1,104 @@
+"""Arrays in a safetensors file: numbers and their shapes, nothing that could run.
+
+The header is written and read here, because the library neither maps arrays into memory nor says
+why a disk refused; before a file is read, the library has to agree that it is sound.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+from collections.abc import Iterator, Mapping
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot._exceptions import ModelFormatError
+from dcot.persistence.contents import DAMAGED
+from dcot.persistence.manifest import from_json
+
+Array = NDArray[Any]
+
+_DTYPES = {
+    "F64": "<f8", "F32": "<f4", "F16": "<f2",
+    "I64": "<i8", "I32": "<i4", "I8": "|i1", "U8": "|u1", "BOOL": "|b1",
+}  # fmt: skip
+_NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
+_LARGEST_HEADER = 1 << 20
+_ALIGNMENT = 8
+
+
+def pieces(arrays: Mapping[str, Array]) -> Iterator[Any]:
+    """The bytes of the file, piece by piece; the same arrays give the same bytes."""
+    # wide types first, so that every array lies at a multiple of its item size
+    names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    header: dict[str, Any] = {}
+    offset = 0
+    for name in names:
+        array = arrays[name]
+        end = offset + array.nbytes
+        dtype = _NAMES[array.dtype.newbyteorder("<")]
+        header[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [offset, end]}
+        offset = end
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _ALIGNMENT)
+    yield len(text).to_bytes(8, "little") + text
+    for name in names:
+        array = np.ascontiguousarray(arrays[name])
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        yield array.reshape(-1).view(np.uint8).data
+
+
+def mapped(file: FileIO) -> Any:
+    """A file as memory; writing to it changes a private copy, never the file.
+
+    Read-only memory would be another type to numba, and compiled anew.
+    """
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+
+def check_sound(path: Path) -> None:
+    """Have the library judge the file: offsets, shapes and types that fit one another."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy"):
+            pass
+    except (SafetensorError, ValueError) as error:
+        raise ModelFormatError(f"{path} is no sound safetensors file ({error}){DAMAGED}") from None
+
+
+def views(buffer: Any, path: Path) -> dict[str, Array]:
+    """The arrays in a buffer that holds such a file, without a copy."""
+    size = len(buffer)
+    length = int.from_bytes(bytes(buffer[:8]), "little")
+    start = 8 + length
+    if size < 8 or length > _LARGEST_HEADER or start > size or length % _ALIGNMENT:
+        raise ModelFormatError(f"{path} has no header that dcot could have written{DAMAGED}")
+    header = from_json(bytes(buffer[8:start]), f"the header of {path}")
+    if not isinstance(header, dict):
+        raise ModelFormatError(f"the header of {path} lists no arrays{DAMAGED}")
+    return {name: _view(buffer, start, name, entry, path) for name, entry in header.items()}
+
+
+def _view(buffer: Any, start: int, name: str, entry: Any, path: Path) -> Array:
+    try:
+        dtype = np.dtype(_DTYPES[entry["dtype"]])
+        shape, (first, last) = tuple(entry["shape"]), entry["data_offsets"]
+        whole = all(type(number) is int and number >= 0 for number in (*shape, first, last))
+        fits = whole and last - first == math.prod(shape) * dtype.itemsize
+    except (KeyError, TypeError, ValueError):
+        fits = False
+    if not fits or last > len(buffer) - start or (start + first) % dtype.itemsize:
+        raise ModelFormatError(
+            f"{path} describes the array {name!r:.60} as {entry!r:.120}, which cannot be{DAMAGED}"
+        )
+    if not last - first:
+        return np.empty(shape, dtype=dtype)
+    count = (last - first) // dtype.itemsize
+    flat = np.frombuffer(buffer, dtype=dtype, count=count, offset=start + first)
+    return flat.astype(dtype.newbyteorder("="), copy=False).reshape(shape)
