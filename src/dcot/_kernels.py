@@ -39,14 +39,18 @@ def sparse_times_dense(
     rows: Array,
     columns: Array,
     out: Array,
+    offset: int,
     first: int,
     step: int,
 ) -> None:
-    """``out[i] = Σ_j X[i, j] · dense[j] + rows_i · columns``; the arrays are C-contiguous."""
-    n, width = out.shape
+    """``out[i, offset:offset + width] = Σ_j X[i, j] · dense[j] + rows_i · columns``.
+
+    The arrays are C-contiguous; ``width`` is that of ``dense``.
+    """
+    n, width = out.shape[0], dense.shape[1]
     for block in range(first, -(-n // ROWS), step):
         for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
-            row, factor = out[i], rows[i]
+            row, factor = out[i][offset : offset + width], rows[i]
             for c in range(width):
                 row[c] = factor * columns[c]
             k, end = indptr[i], indptr[i + 1]

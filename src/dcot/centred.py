@@ -23,23 +23,33 @@ Matrix = Any  # a CSR matrix or array, or a C-contiguous ndarray
 
 
 def times(
-    X: Matrix, dense: Array, rows: Array | None = None, columns: Array | None = None
+    X: Matrix,
+    dense: Array,
+    rows: Array | None = None,
+    columns: Array | None = None,
+    out: Array | None = None,
+    offset: int = 0,
 ) -> Array:
-    """``X @ dense + rows ⊗ columns`` on all threads; X is CSR or dense, all of one dtype."""
+    """``X @ dense + rows ⊗ columns`` on all threads; X is CSR or dense, all of one dtype.
+
+    The result goes to the columns of ``out`` from ``offset`` on, if there is one.
+    """
     n, width = X.shape[0], dense.shape[1]
     dtype = dense.dtype
     if rows is None or columns is None:
         rows, columns = np.zeros(n, dtype=dtype), np.zeros(width, dtype=dtype)
     rows, columns = rows.astype(dtype, copy=False), columns.astype(dtype, copy=False)
+    if out is None:
+        out = np.empty((n, width), dtype=dtype)
     if not sp.issparse(X):
-        product = X @ dense
-        product += rows[:, None] * columns
-        return np.asarray(product)
+        part = out[:, offset : offset + width]
+        np.matmul(X, dense, out=part)
+        part += rows[:, None] * columns
+        return out
     from dcot._kernels import sparse_times_dense
 
-    out = np.empty((n, width), dtype=dtype)
     arrays = (X.indptr, X.indices, X.data, np.ascontiguousarray(dense), rows, columns, out)
-    run_threads(sparse_times_dense, *arrays, work=X.nnz * width)
+    run_threads(sparse_times_dense, *arrays, offset, work=X.nnz * width)
     return out
 
 
@@ -141,15 +151,19 @@ class Centred:
             X = sp.csr_array((data, self.X.indices, self.X.indptr), shape=self.X.shape)
         else:
             X = self.X * factor
-        return Centred(X, self.mean * factor, self.root)
+        scaled = Centred(X, self.mean * factor, self.root)
+        if sp.issparse(self.X) and "transpose" in self.__dict__:  # quicker than to transpose anew
+            scaled.__dict__["transpose"] = scale_rows(self.transpose, factor)
+        return scaled
 
-    def times(self, dense: Array) -> Array:
+    def times(self, dense: Array, out: Array | None = None) -> Array:
         """``X_c @ dense``."""
-        return times(self.X, dense, self.root, -weighted_sums(dense, self.mean))
+        return times(self.X, dense, self.root, -weighted_sums(dense, self.mean), out)
 
-    def transpose_times(self, dense: Array) -> Array:
-        """``X_cᵀ @ dense``."""
-        return times(self.transpose, dense, self.mean, -weighted_sums(dense, self.root))
+    def transpose_times(self, dense: Array, out: Array | None = None, offset: int = 0) -> Array:
+        """``X_cᵀ @ dense``; into the columns of ``out`` from ``offset`` on, if there is one."""
+        sums = -weighted_sums(dense, self.root)
+        return times(self.transpose, dense, self.mean, sums, out, offset)
 
     def columns(self, which: Array, order: str = "C") -> Array:
         """``X_c[:, which]``, dense."""
@@ -158,7 +172,8 @@ class Centred:
             dense = flipped.T
         else:
             dense = np.array(self.X[:, which], order=order)  # type: ignore[call-overload]
-        dense -= np.multiply.outer(self.root, self.mean[which]).astype(self.dtype)
+        root, mean = self.root.astype(self.dtype), self.mean[which].astype(self.dtype)
+        dense -= np.multiply.outer(root, mean) if order == "C" else np.multiply.outer(mean, root).T
         return dense  # type: ignore[no-any-return]
 
     def gram(self) -> Array:

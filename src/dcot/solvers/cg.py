@@ -36,19 +36,18 @@ def solve(
     progress: Callable[[float], None] = quiet,
 ) -> Iterator[Solution]:
     """Solve all systems in one Krylov space per right-hand side, to the relative residual tol."""
-    space = _Space(centred, systems[0])
+    space = _Space(centred, systems[0], min(WIDTH, len(targets)))
     shifts = np.array([system.shift / system.keep for system in systems])
     shape = (centred.shape[1], len(targets))
     results = [Solution(np.empty(shape, dtype=centred.dtype), 0.0, 0) for _ in systems]
     for block in column_blocks(len(targets), WIDTH):
         right = space.right(targets[block])
-        lanczos = _Lanczos(space.operator, right, shifts)
+        lanczos = _Lanczos(space, right, shifts)
         lanczos.run(tol, max_iter)
         for index, (system, result) in enumerate(zip(systems, results, strict=True)):
             solution = lanczos.solution(index)
             solution /= solution.dtype.type(system.keep)
-            result.coef[:, block], gain = space.back(solution, right, system)
-            result.gain += gain
+            result.gain += space.back(solution, right, system, result.coef, block)
             result.n_iter = max(result.n_iter, lanczos.n_iter)
             result.converged = result.converged and lanczos.converged
         progress(block.stop / len(targets))
@@ -59,42 +58,64 @@ def count_iterations(
     centred: Centred, targets: Array, systems: Sequence[System], *, tol: float, max_iter: int
 ) -> int:
     """How many iterations a few of the right-hand sides need: a cheap look ahead."""
-    space = _Space(centred, systems[0])
-    shifts = np.array([system.shift / system.keep for system in systems])
     few = targets[:: max(1, len(targets) // 8)][:8]
-    lanczos = _Lanczos(space.operator, space.right(few), shifts)
+    space = _Space(centred, systems[0], len(few))
+    shifts = np.array([system.shift / system.keep for system in systems])
+    lanczos = _Lanczos(space, space.right(few), shifts)
     lanczos.run(tol, max_iter)
     return lanczos.n_iter
 
 
 class _Space:
-    """Documents or terms, whichever are fewer: where the vectors of the iteration live."""
+    """Documents or terms, whichever are fewer: where the vectors of the iteration live.
 
-    def __init__(self, centred: Centred, system: System) -> None:
+    It owns the memory of the iteration, which is used again for each block of right-hand sides:
+    fresh pages cost as much as the arithmetic on them.
+    """
+
+    def __init__(self, centred: Centred, system: System, width: int) -> None:
         self.centred = centred
-        self.root = system.inverse_root.astype(centred.dtype)
-        self.Y = centred.scaled(self.root)
+        _ = centred.transpose  # once: the scaled copies take theirs from it
+        self.Y = centred.scaled(system.inverse_root)
         self.by_documents = centred.shape[0] <= centred.shape[1]
+        self.twice = self.Y.scaled(system.inverse_root) if self.by_documents else self.Y
+        self.root = system.inverse_root.astype(centred.dtype)
+        n, d = centred.shape
+        small, large = (n, d) if self.by_documents else (d, n)
+        self.between = np.empty((large, width), dtype=centred.dtype)
+        self.image = np.empty((small, width), dtype=centred.dtype)
+        self.basis = _Basis(small, width, centred.dtype)
 
     def operator(self, vectors: Array) -> Array:
+        """``Y Yᵀ vectors`` or ``Yᵀ Y vectors``; the result is overwritten by the next call."""
+        width = vectors.shape[1]
+        between, image = _front(self.between, width), _front(self.image, width)
         if self.by_documents:
-            return self.Y.times(self.Y.transpose_times(vectors))
-        return self.Y.transpose_times(self.Y.times(vectors))
+            return self.Y.times(self.Y.transpose_times(vectors, between), image)
+        return self.Y.transpose_times(self.Y.times(vectors, between), image)
 
     def right(self, targets: Array) -> Array:
         columns = self.centred.columns(targets)
         return columns if self.by_documents else self.Y.transpose_times(columns)
 
-    def back(self, solution: Array, right: Array, system: System) -> tuple[Array, float]:
-        """W's columns, and tr WᵀC[:, P], from the solution."""
-        if self.by_documents:
-            squares, cross = np.vdot(right, right), np.vdot(solution, right)
-            gain = float(squares - system.shift * cross) / system.keep
-            solution = self.Y.transpose_times(solution)
-        else:
-            gain = float(np.vdot(solution, right))
-        solution *= self.root[:, None]
-        return solution, gain
+    def back(
+        self, solution: Array, right: Array, system: System, coef: Array, block: slice
+    ) -> float:
+        """Write W's columns, and return their part of tr WᵀC[:, P]."""
+        if not self.by_documents:
+            coef[:, block] = solution * self.root[:, None]
+            return float(_dots(solution, right).sum())
+        self.twice.transpose_times(solution, coef, block.start)
+        # Not by BLAS: its threads would go on spinning, and ours would wait for a core.
+        squares, cross = _dots(right, right).sum(), _dots(solution, right).sum()
+        return float(squares - system.shift * cross) / system.keep
+
+
+def _front(buffer: Array, width: int) -> Array:
+    """The first part of a buffer as a contiguous array of fewer columns."""
+    if buffer.shape[1] == width:
+        return buffer
+    return buffer.ravel()[: len(buffer) * width].reshape(len(buffer), width)
 
 
 class _Basis:
@@ -102,18 +123,30 @@ class _Basis:
 
     PIECE = 8
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self.shape, self.dtype = shape, dtype
+    def __init__(self, length: int, width: int, dtype: Any) -> None:
+        self.length, self.width, self.dtype = length, width, dtype
         self.pieces: list[Array] = []
-        self.count = 0
+        self.clear(width)
+
+    def clear(self, width: int) -> None:
+        """Forget the vectors, keep the memory."""
+        self.count, self.used = 0, width
+
+    def _piece(self, number: int) -> Array:
+        if number == len(self.pieces):
+            shape = (self.PIECE, self.length, self.width)
+            self.pieces.append(np.empty(shape, dtype=self.dtype))
+        piece = self.pieces[number]
+        if self.used == self.width:
+            return piece
+        flat = piece.ravel()[: self.PIECE * self.length * self.used]
+        return flat.reshape(self.PIECE, self.length, self.used)
 
     def append(self, vectors: Array, factor: Array) -> Array:
         """Store ``vectors`` with its columns multiplied by ``factor``."""
         from dcot._kernels import scale_columns
 
-        if self.count % self.PIECE == 0:
-            self.pieces.append(np.empty((self.PIECE, *self.shape), dtype=self.dtype))
-        slot: Array = self.pieces[-1][self.count % self.PIECE]
+        slot: Array = self._piece(self.count // self.PIECE)[self.count % self.PIECE]
         run_threads(scale_columns, vectors, factor.astype(self.dtype), slot, work=slot.size)
         self.count += 1
         return slot
@@ -122,10 +155,11 @@ class _Basis:
         """``Σ_k factors[k] · basis[k]``, factors by column."""
         from dcot._kernels import add_combination
 
-        out = np.zeros(self.shape, dtype=self.dtype)
+        out = np.zeros((self.length, self.used), dtype=self.dtype)
         factors = factors.astype(self.dtype)
-        for start, piece in zip(range(0, len(factors), self.PIECE), self.pieces, strict=False):
+        for number, start in enumerate(range(0, len(factors), self.PIECE)):
             part = factors[start : start + self.PIECE]
+            piece = self._piece(number)
             run_threads(add_combination, piece, part, out, work=out.size * len(part))
         return out
 
@@ -133,10 +167,10 @@ class _Basis:
 class _Lanczos:
     """Conjugate gradients for ``(operator + shift) x = right``, all shifts in one basis."""
 
-    def __init__(self, operator: Callable[[Array], Array], right: Array, shifts: Array) -> None:
-        self.operator, self.right = operator, right
+    def __init__(self, space: _Space, right: Array, shifts: Array) -> None:
+        self.operator, self.basis, self.right = space.operator, space.basis, right
         self.shifts = shifts[:, None]
-        self.basis = _Basis(right.shape, right.dtype)
+        self.basis.clear(right.shape[1])
         # The tridiagonal matrix plus each shift as L D Lᵀ, one row a step: the entries of D and
         # of L below the diagonal, and L⁻¹ times the right-hand side. Each is shifts × columns.
         self.pivots: list[Array] = []
@@ -219,7 +253,7 @@ def _update(image: Array, current: Array, previous: Array, alpha: Array, beta: A
 def memory(shape: Shape) -> float:
     width = min(shape.r, WIDTH) * shape.itemsize
     vectors = EXPECTED_ITERATIONS * min(shape.n, shape.d) + shape.n + 2 * shape.d
-    return shape.n_systems * shape.result + shape.matrix + width * vectors
+    return shape.n_systems * shape.result + 2 * shape.matrix + width * vectors
 
 
 def sparse_work(shape: Shape, iterations: int) -> float:

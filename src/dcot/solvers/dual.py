@@ -51,7 +51,7 @@ def _solve_one(
 ) -> Solution:
     apply = _factorise(Y, gram, system)
     d = centred.shape[1]
-    root = system.inverse_root.astype(gram.dtype)
+    twice = Y.scaled(system.inverse_root)
     coef = np.empty((d, len(targets)), dtype=gram.dtype)
     gain = 0.0
     for block in column_blocks(len(targets)):
@@ -60,9 +60,7 @@ def _solve_one(
         # tr WᵀC[:, P] is the inner product of X_c W = G V = (X_c[:, P] − t V) / q and X_c[:, P]
         squares, cross = np.vdot(right, right), np.vdot(dual, right)
         gain += float(squares - system.shift * cross) / system.keep
-        product = Y.transpose_times(np.ascontiguousarray(dual))
-        product *= root[:, None]
-        coef[:, block] = product
+        twice.transpose_times(np.ascontiguousarray(dual), coef, block.start)
     return Solution(coef, gain)
 
 
@@ -84,8 +82,8 @@ def _shifted(gram: Array, system: System) -> Array:
 def memory(shape: Shape) -> float:
     gram = float(shape.n) ** 2 * shape.itemsize * (2 if shape.n_systems > 1 else 1)
     columns = min(shape.r, COLUMNS) * shape.itemsize
-    # three blocks of n columns and one of d are alive when W's block is written
-    return gram + shape.result + shape.matrix + columns * (3 * shape.n + shape.d)
+    # X's columns, their solution in two layouts
+    return gram + shape.result + 2 * shape.matrix + columns * 3 * shape.n
 
 
 def flops(shape: Shape) -> float:
