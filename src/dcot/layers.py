@@ -70,7 +70,9 @@ class Layer:
     def linear(self, X: Matrix) -> Array:
         """The predicted prototype values, before squashing."""
         if not sp.issparse(X):
-            return np.asarray(X @ self.coef_ + self.intercept_)
+            values = X @ self.coef_
+            values += self.intercept_
+            return np.asarray(values)
         ones = np.ones(X.shape[0], dtype=self.coef_.dtype)
         return times(X, self.coef_, ones, self.intercept_)
 
@@ -195,11 +197,17 @@ def _deepen(
 ) -> list[Layer]:
     layers = [layer]
     outputs = _Outputs(X, weights, len(prototypes), layer.coef_.dtype, settings)
+    below: _Below | None = None
     for index in range(1, settings.n_layers):
         say = partial(settings.progress, f"layer {index + 1}")
         say(0.0)
-        outputs.advance(layers[-1])
-        layers.append(_next_layer(outputs, layers[-1], settings, index))
+        if below is not None and settings.squash == "identity" and outputs.n >= outputs.width:
+            below = below.after(layers[-1])
+        else:
+            outputs.advance(layers[-1])
+            below = _Below(*outputs.moments(layers[-1].mean_))
+            layers[-1].mean_ = below.moments.mean
+        layers.append(_next_layer(below, outputs, settings, index))
         say(1.0)
     if settings.means and layers[-1].mean_ is None:
         outputs.advance(layers[-1])
@@ -207,19 +215,38 @@ def _deepen(
     return layers
 
 
-def _next_layer(outputs: _Outputs, below: Layer, settings: Settings, index: int) -> Layer:
-    moments, scatter = outputs.moments(below.mean_)
-    below.mean_ = moments.mean
+@dataclass
+class _Below:
+    """Moments and centred scatter (lower triangle) of a layer's outputs over the corpus."""
+
+    moments: Moments
+    scatter: Array
+
+    def after(self, layer: Layer) -> _Below:
+        """Those of the outputs of a linear layer on top: no document has to be seen again."""
+        assert layer.mean_ is not None
+        full = np.tril(self.scatter) + np.tril(self.scatter, -1).T
+        scatter = layer.coef_.T @ (full @ layer.coef_)
+        mean = np.asarray(layer.mean_, dtype=np.float64)
+        return _Below(_moments_from_scatter(self.moments.n, mean, scatter), scatter)
+
+    def solve(self, settings: Settings, index: int) -> Layer:
+        """The next layer, from every output to every output."""
+        system = _system(self.moments, settings, index)
+        everything = np.arange(self.moments.n_terms)
+        solution = next(primal.solve_scatter(self.scatter.copy(), everything, [system]))
+        return _layer(solution, "primal", system, self.moments, everything, settings.squash)
+
+
+def _next_layer(below: _Below, outputs: _Outputs, settings: Settings, index: int) -> Layer:
+    moments = below.moments
+    if outputs.n >= moments.n_terms or (Z := outputs.whole()) is None:
+        return below.solve(settings, index)
     system = _system(moments, settings, index)
     everything = np.arange(moments.n_terms)
-    if outputs.n < moments.n_terms and (Z := outputs.whole()) is not None:
-        solver = "dual"
-        centred = Centred.of(Z, moments.mean, outputs.weights)
-        solution = next(dual.solve(centred, everything, [system]))
-    else:
-        solver = "primal"
-        solution = next(primal.solve_scatter(scatter, everything, [system]))
-    return _layer(solution, solver, system, moments, everything, settings.squash)
+    centred = Centred.of(Z, moments.mean, outputs.weights)
+    solution = next(dual.solve(centred, everything, [system]))
+    return _layer(solution, "dual", system, moments, everything, settings.squash)
 
 
 def fit_stack_from_moments(moments: Moments, prototypes: Array, settings: Settings) -> list[Layer]:
@@ -229,20 +256,13 @@ def fit_stack_from_moments(moments: Moments, prototypes: Array, settings: Settin
             "several layers with squash='tanh' cannot be learned from moments: the documents "
             "have to be seen again; use fit, n_layers=1 or squash='identity'"
         )
-    scatter = moments.centred_scatter()
     system = _system(moments, settings, 0)
-    solution = next(primal.solve_scatter(scatter.copy(), prototypes, [system]))
+    below = _Below(moments, moments.centred_scatter())
+    solution = next(primal.solve_scatter(below.scatter.copy(), prototypes, [system]))
     layers = [_layer(solution, "primal", system, moments, prototypes, settings.squash)]
-    scatter = np.tril(scatter) + np.tril(scatter, -1).T
     for index in range(1, settings.n_layers):
-        coef, mean = layers[-1].coef_, layers[-1].mean_
-        assert mean is not None
-        scatter = coef.T @ (scatter @ coef)
-        moments = _moments_from_scatter(moments.n, np.asarray(mean, dtype=np.float64), scatter)
-        system = _system(moments, settings, index)
-        everything = np.arange(len(mean))
-        solution = next(primal.solve_scatter(scatter.copy(), everything, [system]))
-        layers.append(_layer(solution, "primal", system, moments, everything, "identity"))
+        below = below.after(layers[-1])
+        layers.append(below.solve(settings, index))
     return layers
 
 
