@@ -55,8 +55,8 @@ class Shape:
 
     @property
     def matrix(self) -> float:
-        """Bytes of the scaled copy of X and of its transpose."""
-        return 2.0 * self.nnz * (self.itemsize + 4)
+        """Bytes of X's transpose, and of scaled values for both; positions are shared."""
+        return self.nnz * (4.0 + 3 * self.itemsize)
 
 
 class Solver(Protocol):

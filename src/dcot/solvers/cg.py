@@ -23,7 +23,8 @@ Array = NDArray[Any]
 
 # Right-hand sides side by side. A basis of a few dozen such blocks is what the memory goes to.
 WIDTH = 128
-EXPECTED_ITERATIONS = 12
+EXPECTED_ITERATIONS = 9
+LOOK_AHEAD = 3
 
 
 def solve(
@@ -57,13 +58,17 @@ def solve(
 def count_iterations(
     centred: Centred, targets: Array, systems: Sequence[System], *, tol: float, max_iter: int
 ) -> int:
-    """How many iterations a few of the right-hand sides need: a cheap look ahead."""
+    """How many iterations to expect, from the first few on a few right-hand sides."""
     few = targets[:: max(1, len(targets) // 8)][:8]
     space = _Space(centred, systems[0], len(few))
     shifts = np.array([system.shift / system.keep for system in systems])
     lanczos = _Lanczos(space, space.right(few), shifts)
-    lanczos.run(tol, max_iter)
-    return lanczos.n_iter
+    lanczos.run(tol, min(max_iter, LOOK_AHEAD))
+    if lanczos.converged or len(lanczos.residuals) < 2:
+        return lanczos.n_iter
+    before, last = lanczos.residuals[-2:]
+    rate = min(max(last / before, 0.01), 0.97)
+    return lanczos.n_iter + int(np.ceil(np.log(tol / last) / np.log(rate)))
 
 
 class _Space:
@@ -176,6 +181,7 @@ class _Lanczos:
         self.pivots: list[Array] = []
         self.ratios: list[Array] = []
         self.forward: list[Array] = []
+        self.residuals: list[float] = []  # the largest relative one after each step
         self.n_iter = 0
         self.converged = False
 
@@ -195,7 +201,8 @@ class _Lanczos:
             beta = np.sqrt(_update(image, current, previous, alpha, beta))
             beta = np.where(beta <= tiny, 0.0, beta)
             residual = beta * np.abs(self.forward[-1] / self.pivots[-1])
-            self.converged = bool((residual <= tol * norms).all())
+            self.residuals.append(float((residual * _inverse(norms)).max()))
+            self.converged = self.residuals[-1] <= tol
             if self.converged or self.n_iter >= max_iter:
                 return
             previous, current = current, self.basis.append(image, _inverse(beta))
@@ -252,8 +259,10 @@ def _update(image: Array, current: Array, previous: Array, alpha: Array, beta: A
 
 def memory(shape: Shape) -> float:
     width = min(shape.r, WIDTH) * shape.itemsize
-    vectors = EXPECTED_ITERATIONS * min(shape.n, shape.d) + shape.n + 2 * shape.d
-    return shape.n_systems * shape.result + 2 * shape.matrix + width * vectors
+    small, large = sorted((shape.n, shape.d))
+    vectors = (EXPECTED_ITERATIONS + 3) * small + large  # basis, right-hand side, image, solution
+    twice = 2.0 * shape.nnz * shape.itemsize if shape.n <= shape.d else 0.0
+    return shape.n_systems * shape.result + shape.matrix + twice + width * vectors
 
 
 def sparse_work(shape: Shape, iterations: int) -> float:

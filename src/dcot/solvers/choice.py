@@ -18,8 +18,8 @@ Array = NDArray[Any]
 
 # Operations per second and thread, measured with benchmarks/speed.py. Only their ratios matter
 # for the choice, and these differ far less between machines than the rates themselves.
-DENSE = 85e9  # factorising and solving, float32; half of it in float64
-SPARSE = 9e9  # sparse times dense with the vector work of an iteration, float32; half in float64
+DENSE = 60e9  # factorising and solving, float32; half of it in float64
+SPARSE = 8e9  # sparse times dense with the vector work of an iteration, float32; half in float64
 SCATTERED = 1.2e9  # additions into a dense Gram matrix
 SETUP = 2e-3  # seconds for what every solver does once
 BLINK = 0.02  # a direct solver that takes no longer is taken: its digits are free
@@ -70,9 +70,12 @@ def choose(
         return min(direct, key=lambda name: SOLVERS[name].memory(shape)) if direct else "cg"
     times = {name: seconds(name, centred, shape, 0) for name in direct}
     if "cg" in fitting and min(times.values(), default=np.inf) > BLINK:
-        ahead = min(max_iter, 50)
-        iterations = cg.count_iterations(centred, targets, systems, tol=tol, max_iter=ahead)
-        times["cg"] = seconds("cg", centred, shape, iterations)
+        many = int(12 * (1 + 1 / systems[0].shift))  # more than we have seen at this noise
+        times["cg"] = seconds("cg", centred, shape, many)
+        if min(times, key=lambda name: times[name]) != "cg":  # not clear yet: look ahead
+            ahead = min(max_iter, many)
+            iterations = cg.count_iterations(centred, targets, systems, tol=tol, max_iter=ahead)
+            times["cg"] = seconds("cg", centred, shape, iterations)
     return min(times, key=lambda name: times[name])
 
 

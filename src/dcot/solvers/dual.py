@@ -83,7 +83,8 @@ def memory(shape: Shape) -> float:
     gram = float(shape.n) ** 2 * shape.itemsize * (2 if shape.n_systems > 1 else 1)
     columns = min(shape.r, COLUMNS) * shape.itemsize
     # X's columns, their solution in two layouts
-    return gram + shape.result + 2 * shape.matrix + columns * 3 * shape.n
+    twice = 2.0 * shape.nnz * shape.itemsize
+    return gram + shape.result + shape.matrix + twice + columns * 3 * shape.n
 
 
 def flops(shape: Shape) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -219,7 +219,9 @@ def warn_about(settings: Mapping[str, Any], analysis: Analysis) -> None:
     if callable(analysis.analyzer) and analysis.ngram_range != (1, 1):
         _warn("ngram_range has no effect: the analyzer is a function")
     vocabulary = settings["vocabulary"]
-    if vocabulary is not None and analysis.lowercase and not callable(analysis.analyzer):
+    # an iterator can be read once, and not here
+    readable = isinstance(vocabulary, Collection)
+    if readable and analysis.lowercase and not callable(analysis.analyzer):
         upper = next((term for term in vocabulary if any(map(str.isupper, term))), None)
         if upper is not None:
             _warn(

@@ -329,3 +329,8 @@ def test_fit_changes_no_parameter_and_no_input():
 def test_importing_dcot_imports_no_text():
     code = "import sys, dcot; assert not {'dcot.text', 'numba', 'polars'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_vocabulary_may_be_an_iterator():
+    counts = TermCounter(vocabulary=iter(["tea", "two"])).fit_transform(["two teas, tea", "tea"])
+    assert counts.toarray().tolist() == [[1, 1], [1, 0]]
