@@ -44,7 +44,10 @@ def times(
     if not sp.issparse(X):
         part = out[:, offset : offset + width]
         np.matmul(X, dense, out=part)
-        part += rows[:, None] * columns
+        if np.ptp(rows) == 0:  # a bias: no matrix of its own for it
+            part += rows[0] * columns
+        else:
+            part += rows[:, None] * columns
         return out
     from dcot._kernels import sparse_times_dense
 

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot._exceptions import InvalidParameterError, OutOfMemoryError
@@ -24,6 +23,8 @@ Array = NDArray[Any]
 
 # Outputs of a layer for so many bytes of documents are made at a time.
 BLOCK_BYTES = 64_000_000
+# What is centred and multiplied at a time: small enough that it is not written out to memory.
+CACHE_BYTES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -67,17 +68,14 @@ class Layer:
     converged_: bool = True
     mean_: Array | None = None
 
-    def linear(self, X: Matrix) -> Array:
-        """The predicted prototype values, before squashing."""
-        if not sp.issparse(X):
-            values = X @ self.coef_
-            values += self.intercept_
-            return np.asarray(values)
+    def linear(self, X: Matrix, out: Array | None = None) -> Array:
+        """The predicted prototype values, before squashing; into ``out``, if there is one."""
         ones = np.ones(X.shape[0], dtype=self.coef_.dtype)
-        return times(X, self.coef_, ones, self.intercept_)
+        return times(X, self.coef_, ones, self.intercept_, out)
 
-    def outputs(self, X: Matrix) -> Array:
-        values = self.linear(X)
+    def outputs(self, X: Matrix, out: Array | None = None) -> Array:
+        """What the next layer reads; into ``out``, if there is one."""
+        values = self.linear(X, out)
         return np.tanh(values, out=values) if self.squash == "tanh" else values
 
 
@@ -294,7 +292,7 @@ class _Outputs:
         if self.kept is None:
             self.kept = np.empty((self.n, self.width), dtype=self.dtype)
             for rows in self.slices:
-                self.kept[rows] = layer.outputs(self.X[rows])
+                layer.outputs(self.X[rows], self.kept[rows])
         else:
             for rows in self.slices:
                 self.kept[rows] = layer.outputs(self.kept[rows])
@@ -332,15 +330,14 @@ class _Outputs:
         scatter = np.zeros((self.width, self.width), dtype=self.dtype)
         total, size = np.zeros(self.width), 0.0
         for Z, weights in self:
-            shifted = Z - origin
-            if weights is not None:
-                size += float(weights.sum())
-                total += weights @ shifted
-                shifted *= np.sqrt(weights).astype(self.dtype)[:, None]
-            else:
-                size += len(Z)
-                total += shifted.sum(axis=0, dtype=np.float64)
-            scatter = gram_lower(shifted.T, out=scatter)
+            for part in row_blocks(len(Z), Z.itemsize * self.width, CACHE_BYTES):
+                shifted = Z[part] - origin
+                w = None if weights is None else weights[part]
+                size += len(shifted) if w is None else float(w.sum())
+                total += shifted.sum(axis=0, dtype=np.float64) if w is None else w @ shifted
+                if w is not None:
+                    shifted *= np.sqrt(w).astype(self.dtype)[:, None]
+                scatter = gram_lower(shifted.T, out=scatter)
         scatter = centre_scatter(scatter, total / size, size)
         mean = origin.astype(np.float64) + total / size
         return _moments_from_scatter(size, mean, scatter), scatter
