@@ -16,12 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from dcot.datasets import Corpus, load_docstrings
 from dcot.estimator import DCoT
 from dcot.ridge import KernelRidge, targets_of
+from dcot.text import TermCounter, TermWeighting
 
 Array = NDArray[Any]
 Columns = dict[str, list[tuple[str, float]]]
@@ -52,9 +52,12 @@ def run(
     """Compare the representations on a corpus of texts, by default the embedded one."""
     corpus = load_docstrings() if corpus is None else corpus
     say(f"{corpus}\n")
-    counter = CountVectorizer(stop_words="english", token_pattern=r"(?u)\b[^\W\d_]{2,}\b", min_df=2)
-    counts = counter.fit_transform(corpus.texts).astype(np.float32)
-    tfidf = TfidfTransformer(sublinear_tf=True).fit_transform(counts).astype(np.float32)
+    counter = TermCounter(
+        stop_words="english", token_pattern=r"(?u)\b[^\W\d_]{2,}\b", min_df=2, dtype=np.float32
+    )
+    counts = counter.fit_transform(corpus.texts)
+    tfidf = TermWeighting("tfidf", sublinear_tf=True).fit_transform(counts)
+    DCoT(5, solver="cg").fit(tfidf[:64])  # compiles, once per machine; not part of learning
     model = DCoT()
     candidates, seconds = _representations(counts, tfidf, model)
     say(f"{model.solver_} solver, {len(model.prototypes_)} prototypes, {len(model.layers_)} layers")
