@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,14 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from dcot import DcotError, datasets
 
-NAMES = ("reuters", "dmoz", "r52", "20newsgroups", "imdb")
+LOADERS: dict[str, Callable[[], datasets.Corpus]] = {
+    "reuters": datasets.load_reuters_matrix,
+    "dmoz": datasets.load_dmoz,
+    "r52": datasets.load_r52,
+    "20newsgroups": datasets.load_20newsgroups,
+    "imdb": datasets.load_imdb,
+}
+NAMES = tuple(LOADERS)
 
 
 @dataclass
@@ -37,14 +44,7 @@ def load(
 
     With ``unlabelled``, the vocabulary and IDF come from the further unlabelled documents too.
     """
-    loader = {
-        "reuters": datasets.load_reuters_matrix,
-        "dmoz": datasets.load_dmoz,
-        "r52": datasets.load_r52,
-        "20newsgroups": datasets.load_20newsgroups,
-        "imdb": datasets.load_imdb,
-    }[name]
-    corpus = loader()
+    corpus = LOADERS[name]()
     train, test = np.asarray(corpus.train), np.asarray(corpus.test)
     labels = np.asarray(corpus.labels)
     if name == "imdb":

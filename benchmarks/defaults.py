@@ -3,7 +3,8 @@
 ``python -m benchmarks.defaults explore`` varies one thing at a time and judges by training labels
 only: part of the training documents is set aside, the representation is learned on all of them
 without labels, a ridge classifier on 100, 300 or 1000 of the others, and accuracy is measured on
-those set aside. ``python -m benchmarks.defaults confirm`` measures the defaults, TF-IDF and LSI on
+those set aside. ``python -m benchmarks.defaults counting`` does the same for what is counted.
+``python -m benchmarks.defaults confirm`` measures the defaults, TF-IDF and LSI on
 the test documents, once. ``--write`` puts the tables where the documentation shows them.
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from benchmarks.corpora import NAMES, Weighted, load, load_all
+from benchmarks.corpora import LOADERS, NAMES, Weighted, load, load_all
 from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.extmath import randomized_svd
 
@@ -31,6 +32,7 @@ from dcot.moments import Moments
 from dcot.prototypes import choose_prototypes
 from dcot.ridge import KernelRidge, targets_of
 from dcot.solvers import cg, primal
+from dcot.text import TermCounter, TermWeighting
 
 BUDGETS = (100, 300, 1000)
 DRAWS = 3
@@ -209,6 +211,37 @@ def explore(names: Sequence[str]) -> str:
     return markdown(rows, shown)
 
 
+# -- counting -----------------------------------------------------------------------------------
+
+COUNTING: dict[str, dict[str, Any]] = {
+    "**default**: every word of two characters or more": {},
+    "without English stop words": {"stop_words": "english"},
+    "without words in more than half of the documents": {"max_df": 0.5},
+    "without words in a single document": {"min_df": 2},
+}
+
+
+def counting(names: Sequence[str], most: int = 6000) -> str:
+    """What to count, for ``DCoTVectorizer``; at most 6000 training documents, judged as above."""
+    rows: dict[str, dict[str, np.ndarray]] = {}
+    shown = [name for name in names if name != "reuters"]  # which comes as counts
+    for corpus_name in shown:
+        corpus = LOADERS[corpus_name]()
+        rng = np.random.default_rng(7)
+        train = rng.permutation(corpus.train)[:most]
+        texts, labels = [corpus.texts[i] for i in train], np.asarray(corpus.labels)[train]
+        rows_of = np.arange(len(train))
+        task = Task(labels, _draws(rows_of[SET_ASIDE:], rng, DRAWS), rows_of[:SET_ASIDE])
+        for name, options in COUNTING.items():
+            counts = TermCounter(dtype=np.float32, **options).fit_transform(texts)
+            X = sp.csr_array(TermWeighting(sublinear_tf=True).fit_transform(counts))
+            Z = first_layer(X)
+            found = task.accuracies([[unit(Z), unit(next_layer(Z))]]).mean(axis=0)
+            rows.setdefault(name, {})[corpus_name] = found
+            say(corpus_name, name, found)
+    return markdown(rows, shown)
+
+
 # -- confirming ---------------------------------------------------------------------------------
 
 
@@ -271,7 +304,11 @@ def markdown(rows: dict[str, dict[str, np.ndarray]], corpora: Sequence[str]) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    actions: dict[str, Callable[[Sequence[str]], str]] = {"explore": explore, "confirm": confirm}
+    actions: dict[str, Callable[[Sequence[str]], str]] = {
+        "explore": explore,
+        "counting": counting,
+        "confirm": confirm,
+    }
     parser.add_argument("action", choices=list(actions))
     parser.add_argument("corpora", nargs="*", help=f"of {', '.join(NAMES)}; all by default")
     parser.add_argument("--write", action="store_true", help="into docs/tables")
