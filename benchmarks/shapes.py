@@ -51,12 +51,13 @@ def choice(n: int, d: int, r: int) -> tuple[str, float, dict[str, float]]:
     systems = [marginalise(moments, NOISE, shrinkage=1.0)]
     options = {"tol": 1e-4, "max_iter": 1000}
 
+    centred = Centred.of(X, moments.mean)
+    _ = centred.transpose  # every solver needs it
+
     def choose() -> str:
-        centred = Centred.of(X, moments.mean)
         return choosing.choose(centred, targets, systems, limit=None, **options)
 
     chosen = choose()
-    centred = Centred.of(X, moments.mean)
     iterations = cg.count_iterations(centred, targets, systems, **options)
     shape = choosing.shape_of(centred, len(targets))
     predicted = {s: choosing.seconds(s, centred, shape, iterations) for s in SOLVERS}

@@ -260,8 +260,7 @@ def _update(image: Array, current: Array, previous: Array, alpha: Array, beta: A
 def memory(shape: Shape) -> float:
     width = min(shape.r, WIDTH) * shape.itemsize
     small, large = sorted((shape.n, shape.d))
-    # basis, right-hand side, image and solution; between them, and X's columns where that is longer
-    vectors = (EXPECTED_ITERATIONS + 3) * small + large * (1 if shape.n <= shape.d else 3)
+    vectors = (EXPECTED_ITERATIONS + 3) * small + large  # basis, right-hand side, image, solution
     twice = 2.0 * shape.nnz * shape.itemsize if shape.n <= shape.d else 0.0
     return shape.n_systems * shape.result + shape.matrix + twice + width * vectors
 

@@ -69,10 +69,12 @@ def choose(
         # Without noise the system may be singular, and the iteration slow.
         return min(direct, key=lambda name: SOLVERS[name].memory(shape)) if direct else "cg"
     times = {name: seconds(name, centred, shape, 0) for name in direct}
-    if "cg" in fitting and min(times.values(), default=np.inf) > BLINK:
+    quickest = min(times.values(), default=np.inf)
+    few = seconds("cg", centred, shape, cg.LOOK_AHEAD)
+    if "cg" in fitting and quickest > max(BLINK, few):
         many = int(12 * (1 + 1 / systems[0].shift))  # more than we have seen at this noise
         times["cg"] = seconds("cg", centred, shape, many)
-        if min(times, key=lambda name: times[name]) != "cg":  # not clear yet: look ahead
+        if quickest < times["cg"]:  # not clear yet: look ahead
             ahead = min(max_iter, many)
             iterations = cg.count_iterations(centred, targets, systems, tol=tol, max_iter=ahead)
             times["cg"] = seconds("cg", centred, shape, iterations)
