@@ -34,6 +34,8 @@ format: $(VENV)/.dev  ## rewrite the code in the house style
 
 bench: $(VENV)/.dev  ## measure speed and memory against peers, beside the targets
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.shapes
+	$(BIN)/python -m benchmarks.text
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict

