@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_checks
 
 from dcot import DCoT, DcotError, DCoTVectorizer
 
@@ -180,3 +181,31 @@ def test_bad_input(call, words):
 def test_partial_fit_that_cannot_be_exact_is_not_offered():
     assert not hasattr(DCoTVectorizer(squash="tanh"), "partial_fit")
     assert hasattr(DCoTVectorizer(), "partial_fit")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "check_estimator_cloneable",
+        "check_estimator_repr",
+        "check_valid_tag_types",
+        "check_no_attributes_set_in_init",
+        "check_get_params_invariance",
+        "check_parameters_default_constructible",
+        "check_set_params",
+        "check_mixin_order",
+    ],
+)
+def test_scikit_learns_checks_of_parameters(name):
+    """Those that need no matrix; the others would feed numbers to an estimator of texts."""
+    check = getattr(estimator_checks, name, None)
+    if check is None:
+        pytest.skip(f"this scikit-learn has no {name}")
+    check("DCoTVectorizer", DCoTVectorizer())
+
+
+@pytest.mark.parametrize("bad", [[1, 2], [b"bytes"], [float("nan")], "text", np.ones((2, 2))])
+def test_transform_refuses_what_is_not_text(bad):
+    model = DCoTVectorizer().fit(TEXTS)
+    with pytest.raises(DcotError):
+        model.transform(bad)
