@@ -22,7 +22,8 @@ DENSE = 60e9  # factorising and solving, float32; half of it in float64
 SPARSE = 8e9  # sparse times dense with the vector work of an iteration, float32; half in float64
 SCATTERED = 1.2e9  # additions into a dense Gram matrix
 SETUP = 2e-3  # seconds for what every solver does once
-BLINK = 0.02  # a direct solver that takes no longer is taken: its digits are free
+BLINK = 0.005  # a direct solver that takes no longer is taken: its digits are free
+LOOK_WORTH = 0.05  # seconds below which looking ahead costs more than it can save
 
 
 def shape_of(
@@ -44,7 +45,8 @@ def seconds(solver: str, centred: Centred, shape: Shape, iterations: int) -> flo
     flops = dual.flops(shape) if by_documents else primal.flops(shape)
     size = shape.n if by_documents else shape.d
     fill = gram_work(matrix) / (SCATTERED * n_threads()) + 3.0 * size**2 * shape.itemsize / 8e9
-    dense = shape.n_systems * flops / (DENSE * speed)
+    # small factorisations are slower, operation by operation
+    dense = shape.n_systems * flops / (DENSE * speed) * (1 + 800 / size)
     return fill + dense + result + SETUP
 
 
@@ -74,7 +76,10 @@ def choose(
     if "cg" in fitting and quickest > max(BLINK, few):
         many = int(12 * (1 + 1 / systems[0].shift))  # more than we have seen at this noise
         times["cg"] = seconds("cg", centred, shape, many)
-        if quickest < times["cg"]:  # not clear yet: look ahead
+        if quickest < LOOK_WORTH:
+            usual = int(np.ceil(5 / systems[0].shift))
+            times["cg"] = seconds("cg", centred, shape, min(usual, max_iter))
+        elif quickest < times["cg"]:  # not clear yet: look ahead
             ahead = min(max_iter, many)
             iterations = cg.count_iterations(centred, targets, systems, tol=tol, max_iter=ahead)
             times["cg"] = seconds("cg", centred, shape, iterations)
