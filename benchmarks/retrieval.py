@@ -53,6 +53,12 @@ def measured(collection: JudgedCollection) -> Iterator[tuple[str, Scores]]:
     yield BASELINE, Scores(ranked_by(bm25_scores(counts, asked), collection), collection)
     yield "LSI", lsi(X, Q, collection)
     index = SearchIndex().add(collection.texts, ids=collection.ids)
+    model = index.model_
+    Z, ZQ = (model.reconstruct(T, 1, True) for T in (collection.texts, collection.queries))
+    yield (
+        "dCoT without x",
+        Scores(ranked_by(normalize(ZQ) @ normalize(Z).T, collection), collection),
+    )
     for name, hybrid in (("dCoT", False), (DEFAULT, None)):
         found = index.search(collection.queries, k=DEPTH, hybrid=hybrid)
         yield name, Scores([hits.ids for hits in found], collection)

@@ -21,17 +21,28 @@ Array = NDArray[Any]
 _ROWS = 4096  # documents encoded at a time
 
 
-def encode_texts(model: Any, texts: list[str], counts: Any, layer: int | None) -> Array:
-    """Unit vectors of texts, whose terms have been counted already.
+def encode_texts(model: Any, texts: list[str], counts: Any, layer: int | None) -> tuple[Array, Any]:
+    """Vectors of texts, whose terms have been counted already; and their own words beside them.
 
-    With a ``DCoTVectorizer``: what a layer rebuilds, without the bias, so that a document without
-    known words is a row of zeros. Neither side is centred: a short query has few words, and
-    centring would add the opposite of everything else.
+    With a ``DCoTVectorizer`` a document is (x, z): its weighted words, CSR, and what a layer
+    rebuilds from them without the bias, scaled so that the two together have length one. Each
+    keeps its natural share: rare words, of which little can be rebuilt, count by themselves.
+    Neither side is centred: a short query has few words, and centring would add the opposite of
+    everything else. Other models have no such x, and None stands in its place.
     """
-    if isinstance(model, DCoTVectorizer) and layer is not None:
-        X = model.weighting_.transform(counts[:, : model.dcot_.n_features_in_])
-        return _by_blocks(lambda rows: model.dcot_.reconstruct(X[rows], layer, True), len(texts))
-    return _by_blocks(lambda rows: model.transform(texts[rows]), len(texts))
+    if not isinstance(model, DCoTVectorizer) or layer is None:
+        return _by_blocks(lambda rows: model.transform(texts[rows]), len(texts)), None
+    X = model.weighting_.transform(counts[:, : model.dcot_.n_features_in_])
+    Z = np.empty((len(texts), len(model.prototypes_)), dtype=np.float32)
+    squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    for start in range(0, len(texts), _ROWS):
+        rows = slice(start, start + _ROWS)
+        part = model.dcot_.reconstruct(X[rows], layer, True)
+        squares[rows] += np.einsum("ij,ij->i", part, part, dtype=np.float64)
+        scale = 1.0 / np.sqrt(np.where(squares[rows] > 0, squares[rows], 1.0))
+        Z[rows] = part * scale[:, None]
+    scale = 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0))
+    return Z, sp.csr_array(sp.diags_array(scale) @ X).astype(np.float32)
 
 
 def encode_rows(model: Any, documents: Any, layer: int | None) -> Array:

@@ -12,7 +12,8 @@ from dcot.estimator import DCoT
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED, count, setting
 from dcot.search._encoding import growing_counter
-from dcot.search._lexical import Lexical, Segment
+from dcot.search._lexical import Lexical
+from dcot.search._postings import Postings, Segment
 from dcot.search._records import Column, Records
 from dcot.search._vectors import Vectors
 from dcot.text.terms import Terms
@@ -70,7 +71,10 @@ class SaveableIndex(Saveable):
             place["vectors"] = index._vectors.array
         _add_records(contents, index._records)
         if index._lexical is not None:
-            _add_lexical(contents, index._lexical, index.model_.counter_.n_terms_)
+            n_known = index.model_.counter_.n_terms_
+            _add_lexical(contents, index._lexical, n_known)
+            if index._own.segments:
+                _add_postings(contents, "own", index._own.merged(n_known))
         kind = "texts" if index._is_text else "rows of features"
         contents.facts = [("documents in the index", f"{n:,} {kind}"), *contents.facts]
         return contents
@@ -100,6 +104,9 @@ class SaveableIndex(Saveable):
         index._records = Records(ids, metadata, texts)
         if index._is_text:
             index._lexical = _lexical(contents, model, n)
+            if index.layer is not None:
+                n_known = model.counter_.n_terms_
+                index._own = Postings([_postings(contents, "own", n_known, n)])
         return index  # type: ignore[no-any-return]
 
 
@@ -172,19 +179,19 @@ def _add_records(contents: Contents, records: Records) -> None:
 
 
 def _add_lexical(contents: Contents, lexical: Lexical, n_known: int) -> None:
-    """Postings, and the terms that the model does not know."""
-    merged = lexical.merged()
+    """Counts, and the terms that the model does not know."""
     terms = lexical.counter.get_feature_names_out().tolist()
-    merged = Segment(merged.widened(len(terms)), merged.rows, merged.counts)
     extra, cuts = Column(terms[n_known:]).pack()
     contents.settings["extra_terms"] = len(terms) - n_known
+    contents.arrays |= {"lengths": lexical.lengths, "terms.bytes": extra, "terms.cuts": cuts}
+    _add_postings(contents, "counts", lexical.postings.merged(len(terms)))
+
+
+def _add_postings(contents: Contents, name: str, postings: Segment) -> None:
     contents.arrays |= {
-        "postings.starts": merged.indptr,
-        "postings.rows": merged.rows,
-        "postings.counts": merged.counts,
-        "lengths": lexical.lengths,
-        "terms.bytes": extra,
-        "terms.cuts": cuts,
+        f"{name}.starts": postings.indptr,
+        f"{name}.rows": postings.rows,
+        f"{name}.values": postings.values,
     }
 
 
@@ -198,16 +205,20 @@ def _lexical(contents: Contents, model: Any, n: int) -> Lexical:
         if not all(type(term) is str for term in extra) or len(set(terms)) != len(terms):
             raise ModelFormatError(f"the terms of the index are not different words{DAMAGED}")
         counter._terms = Terms.from_strings(terms)
-    n_terms = len(counter._terms)
-    starts = contents.array("postings.starts", (n_terms + 1,), "i")
+    postings = Postings([_postings(contents, "counts", len(counter._terms), n)])
+    return Lexical(counter, postings, contents.array("lengths", (n,)))
+
+
+def _postings(contents: Contents, name: str, n_terms: int, n: int) -> Segment:
+    """Postings that name only documents that are there: compiled loops look no further."""
+    starts = contents.array(f"{name}.starts", (n_terms + 1,), "i")
     size = int(starts[-1])
     if starts[0] != 0 or (np.diff(starts) < 0).any():
         raise ModelFormatError(f"the postings of the index are not in a row{DAMAGED}")
-    rows = contents.array("postings.rows", (size,), "i")
+    rows = contents.array(f"{name}.rows", (size,), "i")
     if size and (rows.min() < 0 or rows.max() >= n):
         raise ModelFormatError(f"the postings name documents that are not there{DAMAGED}")
-    postings = contents.array("postings.counts", (size,))
-    lengths = contents.array("lengths", (n,))
-    if starts.dtype != np.int64 or rows.dtype != np.int64 or postings.dtype != np.float32:
+    values = contents.array(f"{name}.values", (size,))
+    if starts.dtype != np.int64 or rows.dtype != np.int64 or values.dtype != np.float32:
         raise ModelFormatError(f"the postings are of the wrong types{DAMAGED}")
-    return Lexical(counter, [Segment(starts, rows, postings)], lengths)
+    return Segment(starts, rows, values)

@@ -62,34 +62,47 @@ def by_similarity(vectors: Array, queries: Array, allowed: Array, k: int) -> Ran
 def by_both(
     vectors: Array,
     queries: Array,
+    own: Array | None,
     lexical: tuple[Array, Array],
     live: Array,
     allowed: Array,
     weight: float,
     k: int,
 ) -> Ranking:
-    """The k allowed rows with the largest ``weight · z(cosine) + (1 − weight) · z(BM25)``.
+    """The k allowed rows with the largest ``weight · cosine / its largest + the same of BM25``.
 
-    z is taken over all live documents, so that a filter changes who is in the list and no score.
-    ``lexical`` has BM25 and which queries it found any word of.
+    The largest is that of all live documents, so that a filter changes who is in the list and no
+    score. ``own`` is what the words of documents and queries themselves add to the cosine;
+    ``lexical`` has BM25, and which queries it found any word of.
     """
     scores, matches = lexical
     best, found = _empty_heaps(len(queries), min(k + _SPARE, max(len(vectors), 1)))
-    rows = np.where(allowed, np.arange(len(vectors)), -1)
     products = queries @ vectors.T
-    spreads = [_spread(products, live), _spread(scores, live)]
+    if own is not None:
+        products += own
+    tops = _largest(products, live), _largest(scores, live)
+    largest = _exactly(vectors, queries, tops[0]) + _picked(own, tops[0]), _picked(scores, tops[1])
     shares = (weight, 1.0 - weight)
-    factors = np.stack(
-        [s * _inverse(spread[:, 1]) for s, spread in zip(shares, spreads, strict=True)], axis=1
-    )
+    factors = np.hstack([s * _inverse(top) for s, top in zip(shares, largest, strict=True)])
     run_threads(kernels.combine, products, scores, factors, work=3.0 * products.size)
-    _take(products, rows, best, found)
-    similarity = _exactly(vectors, queries, found)
+    _take(products, np.where(allowed, np.arange(len(vectors)), -1), best, found)
+    similarity = _exactly(vectors, queries, found) + _picked(own, found)
     bm25 = _picked(scores, found)
-    means = [spread[:, :1] for spread in spreads]
-    combined = factors[:, :1] * (similarity - means[0]) + factors[:, 1:] * (bm25 - means[1])
-    known = queries.any(axis=1) | matches
+    combined = factors[:, :1] * similarity + factors[:, 1:] * bm25
+    known = (largest[0][:, 0] > 0) | matches
     return _sorted(found, combined, known, k, similarity, bm25)
+
+
+def by_meaning(
+    vectors: Array, queries: Array, own: Array, known: Array, allowed: Array, k: int
+) -> Ranking:
+    """The k allowed rows with the largest cosine, to which ``own`` is what the words add."""
+    best, found = _empty_heaps(len(queries), min(k + _SPARE, max(len(vectors), 1)))
+    products = queries @ vectors.T
+    products += own
+    _take(products, np.where(allowed, np.arange(len(vectors)), -1), best, found)
+    similarity = _exactly(vectors, queries, found) + _picked(own, found)
+    return _sorted(found, similarity, known, k, similarity, None)
 
 
 def by_words(lexical: tuple[Array, Array], allowed: Array, k: int) -> Ranking:
@@ -149,19 +162,20 @@ def _exactly(vectors: Array, queries: Array, found: Array) -> Array:
     return out
 
 
-def _spread(scores: Array, live: Array) -> Array:
-    out = np.empty((len(scores), 2), dtype=np.float64)
-    run_threads(kernels.mean_and_spread, scores, live, out, work=5.0 * scores.size)
+def _largest(scores: Array, live: Array) -> Array:
+    out = np.empty((len(scores), 1), dtype=np.int64)
+    run_threads(kernels.largest_live, scores, live, out, work=2.0 * scores.size)
     return out
 
 
-def _inverse(spread: Array) -> Array:
-    """Of what does not vary, nothing counts (up to rounding: cosines are of the order of one)."""
-    varies = spread > 1e-7
-    return np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0)
+def _inverse(largest: Array) -> Array:
+    """Where nothing is alike, nothing counts."""
+    return np.where(largest > 0, 1.0 / np.where(largest > 0, largest, 1.0), 0.0)
 
 
-def _picked(scores: Array, found: Array) -> Array:
+def _picked(scores: Array | None, found: Array) -> Array:
+    if scores is None:
+        return np.zeros(found.shape)
     picked = np.take_along_axis(scores, np.maximum(found, 0), axis=1)
     return np.asarray(picked, dtype=np.float64)
 

@@ -17,6 +17,7 @@ from dcot.search import _ranking as ranking
 from dcot.search._filters import allowed_rows, check_where, unknown_message
 from dcot.search._index_state import SaveableIndex
 from dcot.search._lexical import Lexical
+from dcot.search._postings import Postings
 from dcot.search._records import (
     Column,
     Id,
@@ -46,7 +47,7 @@ _COMPACT_ABOVE = 0.5  # share of removed documents at which the space is taken b
 class SearchIndex(SaveableIndex):
     """Find the documents nearest to a query, exactly.
 
-    Texts are compared by what their words mean (cosine of what dCoT rebuilds) and by the words
+    Texts are compared by what their words mean (cosine with what dCoT rebuilds) and by the words
     themselves (BM25); features by cosine. Documents can be added and removed at any time.
 
     Parameters
@@ -58,11 +59,13 @@ class SearchIndex(SaveableIndex):
         to the documents of the first ``add`` too.
     hybrid : bool or float, default=True
         For texts: the share of meaning beside words, from 0 (BM25 alone) to 1 (dCoT alone). True
-        is 0.5, False is 1. Each part is measured in its own standard deviations over all
-        documents. Features know no words, and are compared by cosine alone.
+        is 0.5, False is 1. Each part is divided by the largest that any document has for the
+        query, so that 1 is the best there is in both. Features know no words, and are compared by
+        cosine alone.
     layer : int or None, default=1
-        Of a dCoT model: which layer's rebuilt terms are compared, their bias taken off. None
-        takes the model's own features as ``transform`` gives them.
+        Of a dCoT model: which layer's rebuilt terms are compared, their bias taken off; with a
+        ``DCoTVectorizer`` beside the weighted words that they were rebuilt from. None takes the
+        model's own features as ``transform`` gives them.
     store_texts : bool, default=False
         Keep the texts, to show them with the results.
     k1, b : float, default=1.2 and 0.75
@@ -116,6 +119,7 @@ class SearchIndex(SaveableIndex):
         self.model_: Any = model if model is not None and _is_fitted(model) else None
         self._vectors: Vectors | None = None
         self._lexical: Lexical | None = None
+        self._own = Postings()
         self._records = Records(Column(), Column(), Column() if store_texts else None)
         self._live: Array = np.zeros(0, dtype=np.bool_)
         self._next_id = 0
@@ -152,7 +156,7 @@ class SearchIndex(SaveableIndex):
         if texts is not None:
             lexical = self._lexical or Lexical(encoding.growing_counter(self.model_))
             counts = lexical.count(texts)
-            vectors = encoding.encode_texts(self.model_, texts, counts, self.layer)
+            vectors, own = encoding.encode_texts(self.model_, texts, counts, self.layer)
         else:
             vectors = encoding.encode_rows(self.model_, rows, self.layer)
         self._check_width(vectors.shape[1])
@@ -164,6 +168,8 @@ class SearchIndex(SaveableIndex):
         if is_text:
             lexical.append(counts)
             self._lexical = lexical
+            if own is not None:
+                self._own.append(own, len(self._live))
         self._is_text = is_text
         self._records.extend(names, entries, texts if self.store_texts else None)
         self._live = np.concatenate([self._live, np.ones(n, dtype=np.bool_)])
@@ -257,7 +263,13 @@ class SearchIndex(SaveableIndex):
         allowed = allowed_rows(where, self._records, self._live).copy()
         allowed[row] = False
         vectors = self._vectors.array
-        return self._hits(ranking.by_similarity(vectors, vectors[row : row + 1], allowed, k), 0)
+        query = vectors[row : row + 1]
+        if not self._own.segments:
+            return self._hits(ranking.by_similarity(vectors, query, allowed, k), 0)
+        words = self._own.row(row)
+        products = self._own.products(words, len(vectors))
+        known = np.array([words.nnz > 0])
+        return self._hits(ranking.by_meaning(vectors, query, products, known, allowed, k), 0)
 
     # -- the rest is our own affair -----------------------------------------------------------
 
@@ -272,20 +284,35 @@ class SearchIndex(SaveableIndex):
             return ranking.by_similarity(vectors, queries, allowed, k)
         assert self._lexical is not None
         counts = self._lexical.counter.transform(texts)
-        queries = encoding.encode_texts(self.model_, texts, counts, self.layer)
-        if weight == 1:
+        queries, own = encoding.encode_texts(self.model_, texts, counts, self.layer)
+        if weight == 1 and own is None:
             return ranking.by_similarity(vectors, queries, allowed, k)
         step = ranking.queries_at_once(len(vectors))
         parts = []
         for start in range(0, len(texts), step):
             block = slice(start, start + step)
-            lexical = self._lexical.scores(counts[block], self._live, self.k1, self.b)
-            if weight == 0:
-                parts.append(ranking.by_words(lexical, allowed, k))
-                continue
-            arguments = (vectors, queries[block], lexical, self._live, allowed, weight, k)
-            parts.append(ranking.by_both(*arguments))
+            words = None if own is None else own[block]
+            parts.append(self._rank_block(queries[block], words, counts[block], allowed, k, weight))
         return ranking.joined(parts)
+
+    def _rank_block(
+        self, queries: Array, own: Any, counts: Any, allowed: Array, k: int, weight: float
+    ) -> ranking.Ranking:
+        """Some queries against all documents."""
+        assert self._vectors is not None
+        assert self._lexical is not None
+        vectors, live = self._vectors.array, self._live
+        words = None
+        if weight > 0 and own is not None:
+            words = self._own.products(own, len(vectors))
+        if weight == 1:
+            assert words is not None
+            known = np.diff(own.indptr) > 0
+            return ranking.by_meaning(vectors, queries, words, known, allowed, k)
+        lexical = self._lexical.scores(counts, live, self.k1, self.b)
+        if weight == 0:
+            return ranking.by_words(lexical, allowed, k)
+        return ranking.by_both(vectors, queries, words, lexical, live, allowed, weight, k)
 
     def _hits(self, ranked: ranking.Ranking, place: int, query: str | None = None) -> Hits:
         rows = ranked.rows[place]
@@ -376,6 +403,7 @@ class SearchIndex(SaveableIndex):
         self._vectors.keep(rows)
         if self._lexical is not None:
             self._lexical.keep(self._live)
+            self._own.keep(self._live)
         self._records.keep(rows)
         self._live = np.ones(len(rows), dtype=np.bool_)
 

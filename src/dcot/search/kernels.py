@@ -113,21 +113,35 @@ def add_bm25(
 
 
 @_compiled
-def mean_and_spread(scores: Array, live: Array, out: Array, first: int, step: int) -> None:
-    """Mean and standard deviation of each query's scores over the live documents."""
-    n = scores.shape[1]
+def add_products(
+    starts: Array,
+    terms: Array,
+    weights: Array,
+    indptr: Array,
+    rows: Array,
+    values: Array,
+    out: Array,
+    first: int,
+    step: int,
+) -> None:
+    """``out[i, row] += Σ weight · value`` over the terms of query i, as in ``add_bm25``."""
+    for i in range(first, len(out), step):
+        line = out[i]
+        for entry in range(starts[i], starts[i + 1]):
+            weight, term = weights[entry], terms[entry]
+            for place in range(indptr[term], indptr[term + 1]):
+                line[rows[place]] += weight * values[place]
+
+
+@_compiled
+def largest_live(scores: Array, live: Array, out: Array, first: int, step: int) -> None:
+    """The live row with the largest score of each query, the first of several; −1 if none is."""
     for i in range(first, len(scores), step):
-        line, count, total, squares = scores[i], 0, 0.0, 0.0
-        for j in range(n):
-            if live[j]:
-                count += 1
-                total += float(line[j])
-        mean = total / max(count, 1)
-        for j in range(n):
-            if live[j]:
-                squares += (float(line[j]) - mean) ** 2
-        out[i, 0] = mean
-        out[i, 1] = (squares / max(count, 1)) ** 0.5
+        line, best = scores[i], -1
+        for j in range(len(line)):
+            if live[j] and (best < 0 or line[j] > line[best]):
+                best = j
+        out[i, 0] = best
 
 
 @_compiled

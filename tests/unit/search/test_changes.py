@@ -93,7 +93,7 @@ def test_segments_are_few_and_whole():
     lexical = Lexical(TermCounter(dtype=np.float32))
     for document in documents:
         lexical.append(lexical.count([document or "oil"]))
-    assert len(lexical.segments) <= 9
+    assert len(lexical.postings.segments) <= 9
     whole = Lexical(TermCounter(dtype=np.float32))
     whole.append(whole.count([document or "oil" for document in documents]))
     live = rng.random(200) < 0.6

@@ -146,13 +146,15 @@ ARRAYS = {
     "ids cut off": lambda a: a.update({"ids.bytes": a["ids.bytes"][:-1]}),
     "ids out of order": lambda a: a["ids.cuts"].__setitem__(2, 10**9),
     "texts missing": lambda a: a.pop("texts.cuts"),
-    "row too large": lambda a: a["postings.rows"].__setitem__(0, 10**9),
-    "row negative": lambda a: a["postings.rows"].__setitem__(-1, -1),
-    "postings out of order": lambda a: a["postings.starts"].__setitem__(1, 10**9),
-    "postings negative": lambda a: a["postings.starts"].__setitem__(0, -1),
-    "terms too few": lambda a: a.update({"postings.starts": a["postings.starts"][:-1]}),
+    "row too large": lambda a: a["counts.rows"].__setitem__(0, 10**9),
+    "row negative": lambda a: a["counts.rows"].__setitem__(-1, -1),
+    "postings out of order": lambda a: a["counts.starts"].__setitem__(1, 10**9),
+    "postings negative": lambda a: a["counts.starts"].__setitem__(0, -1),
+    "no words of its own": lambda a: a.pop("own.values"),
+    "own row too large": lambda a: a["own.rows"].__setitem__(0, 9),
+    "terms too few": lambda a: a.update({"counts.starts": a["counts.starts"][:-1]}),
     "counts of another type": lambda a: a.update(
-        {"postings.counts": a["postings.counts"].astype(np.float64)}
+        {"counts.values": a["counts.values"].astype(np.float64)}
     ),
     "lengths too few": lambda a: a.update(lengths=a["lengths"][:-1]),
     "a term twice": lambda a: a.update(
