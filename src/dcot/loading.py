@@ -15,6 +15,7 @@ from dcot.persistence import read_folder
 KINDS = {
     "DCoT": "dcot.estimator",
     "DCoTVectorizer": "dcot.vectorizer",
+    "DCoTClassifier": "dcot.classifier",
     "SearchIndex": "dcot.search",
 }
 
@@ -40,7 +41,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False, verify: bool | Non
 
     Returns
     -------
-    DCoT, DCoTVectorizer or SearchIndex
+    DCoT, DCoTVectorizer, DCoTClassifier or SearchIndex
         As it was saved.
 
     Examples
