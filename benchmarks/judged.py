@@ -62,6 +62,7 @@ def made() -> Iterator[JudgedCollection]:
             "docstrings-items", load("docstrings"), at(". ", least=10)
         ),
         "reuters-items": lambda: items("reuters-items", load("reuters-text"), at("\n\n", least=20)),
+        "dmoz-items": lambda: items("dmoz-items", load("dmoz"), first_words(4, least=6)),
         "r52-classes": lambda: classes("r52-classes", load("r52"), 8),
         "20newsgroups-classes": lambda: classes("20newsgroups-classes", load("20newsgroups"), 12),
     }
@@ -78,5 +79,16 @@ def at(separator: str, least: int) -> Cut:
     def cut(text: str) -> tuple[str, str] | None:
         query, found, rest = text.partition(separator)
         return (query, rest) if found and len(rest.split()) >= least else None
+
+    return cut
+
+
+def first_words(n_words: int, least: int) -> Cut:
+    """Cut after some words, about a title; the rest has to have some words."""
+
+    def cut(text: str) -> tuple[str, str] | None:
+        words = text.split()
+        rest = words[n_words:]
+        return (" ".join(words[:n_words]), " ".join(rest)) if len(rest) >= least else None
 
     return cut

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import bm25s
 import numpy as np
@@ -33,6 +34,8 @@ DEPTH = 1000
 LSI_SIZES = (50, 100, 200, 300, 500)
 DEFAULT = "default index"
 BASELINE = "BM25"
+SYSTEMS = ("TF-IDF", BASELINE, "LSI", "dCoT without x", "dCoT", DEFAULT)
+TABLES = Path(__file__).parents[1] / "docs" / "tables"
 
 
 class Scores:
@@ -103,8 +106,8 @@ def lsi(X: sparse.csr_matrix, Q: sparse.csr_matrix, collection: JudgedCollection
     return chosen
 
 
-def report(collection: JudgedCollection) -> bool:
-    """Print a table; whether the default index is significantly below BM25."""
+def report(collection: JudgedCollection) -> tuple[str, bool]:
+    """Print what was measured; a row for the docs, and whether we are significantly below BM25."""
     n, m = len(collection.texts), len(collection.queries)
     print(f"\n{collection.name}: {n:,} documents, {m} queries")
     start, found = time.perf_counter(), dict(measured(collection))
@@ -115,27 +118,37 @@ def report(collection: JudgedCollection) -> bool:
         test = f"{gain:+5.1f} (p {paired_p_value(scores.ndcg, base):.3f})"
         note = "" if name == BASELINE else test
         print(f"  {name:<14} {scores.ndcg.mean():8.1f} {scores.map.mean():6.1f}   {note}")
-    ours = found.pop(DEFAULT)
+    cells = [f"{scores.ndcg.mean():.1f}" for scores in found.values()]
+    ours, gaps = found.pop(DEFAULT), []
     for metric in ("ndcg", "map"):
         best = max(found, key=lambda name, m=metric: getattr(found[name], m).mean())
         gap = getattr(ours, metric).mean() - getattr(found[best], metric).mean()
-        print(f"  gap to the best single system, {metric}: {gap:+.1f} ({best})")
+        gaps.append(f"{gap:+.1f} ({best})")
+        print(f"  gap to the best single system, {metric}: {gaps[-1]}")
     print(f"  ({time.perf_counter() - start:.0f} s)", flush=True)
-    lost = ours.ndcg.mean() < base.mean() and paired_p_value(ours.ndcg, base) < 0.05
-    if lost:
+    p = paired_p_value(ours.ndcg, base)
+    gain = ours.ndcg.mean() - base.mean()
+    if gain < 0 and p < 0.05:
         print("  LOST: significantly below BM25")
-    return bool(lost)
+    row = f"| {collection.name} | {' | '.join(cells)} | {gain:+.1f} (p {p:.2f}) | {gaps[0]} |"
+    return row, bool(gain < 0 and p < 0.05)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", help="in the layout of BEIR")
     parser.add_argument("--made", action="store_true", help="collections made from corpora too")
+    parser.add_argument("--write", action="store_true", help="into docs/tables")
     options = parser.parse_args()
-    lost = [report(load_beir(folder)) for folder in options.folders]
+    reports = [report(load_beir(folder)) for folder in options.folders]
     if options.made or not options.folders:
-        lost += [report(collection) for collection in made()]
-    raise SystemExit(sum(lost))
+        reports += [report(collection) for collection in made()]
+    if options.write:
+        head = f"| | {' | '.join(SYSTEMS)} | against BM25 | gap to the best single system |"
+        lines = [head, "|---" * (len(SYSTEMS) + 3) + "|", *(row for row, _ in reports)]
+        TABLES.mkdir(parents=True, exist_ok=True)
+        (TABLES / "retrieval.md").write_text("\n".join(lines) + "\n")
+    raise SystemExit(sum(lost for _, lost in reports))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def main() -> None:
         measure(table, index, peer, F, Q)
     if options.approximate:
         approximate(F, index, clustered(rng, 200, options.features))
-    raise SystemExit(table.missed)
+    print(f"\n{table.missed} target(s) missed")
 
 
 def clustered(rng: np.random.Generator, n: int, width: int) -> np.ndarray:
