@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
 
+from dcot._dcot_learning import moments_suffice
 from dcot._vectorizer_state import SaveableVectorizer
-from dcot.estimator import DCoT, ModelNotFittedError, moments_suffice
+from dcot.estimator import DCoT, ModelNotFittedError
 from dcot.layers import Layer
 from dcot.prototypes import columns_of
 from dcot.text import TermCounter, TermWeighting
