@@ -25,6 +25,7 @@ from dcot._dcot_learning import (
 )
 from dcot._dcot_state import SaveableDCoT
 from dcot._exceptions import DcotError, InvalidParameterError
+from dcot.explain._matrix import ReadableDCoT
 from dcot.layers import Layer, Settings
 from dcot.moments import Moments
 from dcot.representation import Representation
@@ -36,7 +37,7 @@ class ModelNotFittedError(DcotError, NotFittedError):
     """The model was used before it was fitted."""
 
 
-class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
+class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
     """Dense Cohort of Terms: learn to rebuild frequent terms from documents with terms removed.
 
     Parameters
