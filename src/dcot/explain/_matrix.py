@@ -10,7 +10,7 @@ from dcot._dcot_input import read_documents
 from dcot._exceptions import InvalidInputError
 from dcot.explain.meaning import Meaning
 from dcot.explain.ranking import RankedTerms
-from dcot.explain.readable import explain_row, explain_words, is_words, one_row
+from dcot.explain.readable import Readable, explain_row, explain_words, is_words, one_row
 from dcot.explain.reader import Reader
 
 _NO_NAMES = (
@@ -19,7 +19,7 @@ _NO_NAMES = (
 )
 
 
-class ReadableDCoT:
+class ReadableDCoT(Readable):
     """``explain``, ``similar_terms`` and ``cohort`` of ``DCoT``."""
 
     def explain(self, document: Any, k: int = 10, *, names: Any = None) -> Meaning:

@@ -50,8 +50,7 @@ def cosines(layers: Sequence[Layer], column: int, k: int, weigh: Weigh) -> tuple
 def _by_comparing_all(
     layers: Sequence[Layer], column: int, k: int, weigh: Weigh
 ) -> tuple[Array, Array]:
-    word = _one_words(len(layers[0].coef_), slice(column, column + 1), layers)
-    target = _values(layers, weigh(word))[0]
+    target = values_of(layers, np.array([column]), weigh)[0]
     products, lengths = [], []
     for values in _blocks(layers, weigh):
         products.append(values @ target)
@@ -137,19 +136,15 @@ def _blocks(layers: Sequence[Layer], weigh: Weigh) -> Iterator[Array]:
     """Values of all terms, some at a time."""
     d, r = layers[0].coef_.shape
     for rows in row_blocks(d, r * layers[0].coef_.itemsize):
-        yield _values(layers, weigh(_one_words(d, rows, layers)))
+        yield values_of(layers, np.arange(rows.start, rows.stop), weigh)
 
 
-def _one_words(d: int, rows: slice, layers: Sequence[Layer]) -> Any:
-    n = rows.stop - rows.start
-    columns = np.arange(rows.start, rows.stop, dtype=np.int32)
-    cells = (np.ones(n, dtype=layers[0].coef_.dtype), columns, np.arange(n + 1, dtype=np.int32))
-    return sp.csr_array(cells, shape=(n, d))
-
-
-def _values(layers: Sequence[Layer], X: Any) -> Array:
-    dtype = layers[0].coef_.dtype
-    Z = sp.csr_array(X).astype(dtype)
+def values_of(layers: Sequence[Layer], columns: Array, weigh: Weigh) -> Array:
+    """What each term means as a document of its own, the bias subtracted: terms × prototypes."""
+    dtype, n = layers[0].coef_.dtype, len(columns)
+    cells = (np.ones(n, dtype=dtype), columns.astype(np.int32), np.arange(n + 1, dtype=np.int32))
+    words = sp.csr_array(cells, shape=(n, len(layers[0].coef_)))
+    Z = sp.csr_array(weigh(words)).astype(dtype)
     bias = sp.csr_array((1, Z.shape[1]), dtype=dtype)
     for layer in layers:
         Z, bias = layer.outputs(Z), layer.outputs(bias)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from dcot._exceptions import InvalidInputError, InvalidTypeError
 from dcot.explain.meaning import Meaning
@@ -126,3 +127,10 @@ def is_words(document: Any) -> bool:
         return True
     listed = isinstance(document, list | tuple)
     return listed and all(isinstance(entry, str) for entry in document)
+
+
+def term_vectors(model: Any, words: Iterable[Any], layer: int | None = None) -> NDArray[Any]:
+    """The values of words, each a document of its own, the bias subtracted: words × prototypes."""
+    reader = model._reader()
+    vectors: NDArray[Any] = reader.vectors([model._find(reader, word) for word in words], layer)
+    return vectors

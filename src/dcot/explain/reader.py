@@ -14,7 +14,7 @@ from dcot._exceptions import InvalidParameterError, UnknownTermError
 from dcot.centred import Matrix
 from dcot.checking import check_integer
 from dcot.explain.meaning import LayerMeaning, Meaning
-from dcot.explain.neighbours import cosines, one_word_values
+from dcot.explain.neighbours import cosines, one_word_values, values_of
 from dcot.explain.ranking import RankedTerms
 from dcot.explain.spelling import near_spellings
 from dcot.explain.tracing import Trace
@@ -95,6 +95,11 @@ class Reader:
         order = np.argsort(-values, kind="stable")[: min(k, len(values) - len(left_out))]
         title = f"translated into {self.terms[column]} (layer {depth})"
         return self._ranked(title, "value", order, values[order])
+
+    def vectors(self, columns: Sequence[int], layer: int | None) -> Array:
+        """The values of terms, each a document of its own."""
+        places = np.asarray(columns, dtype=np.intp)
+        return values_of(self.layers[: self._depth(layer)], places, self.weigh)
 
     def _ranked(self, title: str, measure: str, places: Array, values: Array) -> RankedTerms:
         names = tuple(str(term) for term in self.terms[places])
