@@ -41,11 +41,10 @@ def selection_results(classifier: Any, *, most: int | None = None, title: str = 
         )
     params = results["params"]
     setting = classifier.setting_
-    chosen = next(
-        place
-        for place, row in enumerate(params)
-        if all(getattr(setting, name) == value for name, value in row.items())
-    )
+    matches = [
+        all(getattr(setting, name) == value for name, value in row.items()) for row in params
+    ]
+    chosen = matches.index(True)
     errors, spread = results["mean_test_error"], results["std_test_error"]
     order = [int(place) for place in np.argsort(errors, kind="stable")]
     if most is not None:

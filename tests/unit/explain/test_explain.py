@@ -217,6 +217,15 @@ def test_words_of_a_classifier(classifier):
         DCoTClassifier().meaning("oil")
 
 
+def test_a_classifier_is_read_alike_after_saving(classifier, tmp_path):
+    classifier.save(tmp_path / "classifier")
+    again = dcot.load(tmp_path / "classifier")
+    assert str(again.meaning("opec rose")) == str(classifier.meaning("opec rose"))
+    assert str(again.explain("opec rose")) == str(classifier.explain("opec rose"))
+    assert again.similar_terms("opec") == classifier.similar_terms("opec")
+    assert again.cohort("oil", layer=1) == classifier.cohort("oil", layer=1)
+
+
 def test_rows_of_a_classifier():
     y = [0, 1] + [None] * 18
     classifier = DCoTClassifier(selection="none").fit(MATRIX, y)
