@@ -75,6 +75,8 @@ def test_a_map_of_terms(model, classifier):
     assert plots.term_map(classifier, ["oil", "stocks", "opec"], neighbours=0).axes
     matrix = DCoT(5).fit(np.random.default_rng(0).random((20, 9)))
     assert "x3" in written(plots.term_map(matrix, ["x3"]).axes[0])
+    named = plots.term_map(matrix, ["d"], names=list("abcdefghi"))
+    assert "d" in written(named.axes[0])
     for bad in ("oil", []):
         with pytest.raises(DcotError, match="words must be a list"):
             plots.term_map(model, bad)

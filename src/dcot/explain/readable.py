@@ -79,9 +79,9 @@ def explain_text(
     row = weigh([text])
     known = set(reader.terms[sp.csr_array(row).indices].tolist())
     terms = list(dict.fromkeys(analyze(text)))
-    if not known and len(text.split()) == 1:
-        raise reader.unknown(terms[0] if len(terms) == 1 else text.strip())
     unknown = [term for term in terms if term not in known and reader.find(term) is None]
+    if len(text.split()) == 1 and len(unknown) == len(terms):
+        raise reader.unknown(terms[0] if len(terms) == 1 else text.strip())
     return reader.meaning(row, text, k, unknown)
 
 
@@ -129,8 +129,10 @@ def is_words(document: Any) -> bool:
     return listed and all(isinstance(entry, str) for entry in document)
 
 
-def term_vectors(model: Any, words: Iterable[Any], layer: int | None = None) -> NDArray[Any]:
+def term_vectors(
+    model: Any, words: Iterable[Any], layer: int | None = None, **names: Any
+) -> NDArray[Any]:
     """The values of words, each a document of its own, the bias subtracted: words × prototypes."""
-    reader = model._reader()
+    reader = model._reader(**names)
     vectors: NDArray[Any] = reader.vectors([model._find(reader, word) for word in words], layer)
     return vectors

@@ -22,7 +22,7 @@ from dcot.layers import Layer
 
 Array = NDArray[Any]
 
-_SUGGESTED = 8  # words of one text that spellings are looked up for
+_SUGGESTED = 4  # words of one text that spellings are looked up for
 
 
 def _same(rows: Any) -> Any:

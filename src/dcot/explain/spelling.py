@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from heapq import nlargest
 
-# difflib compares carefully and slowly: it sees only so many, those that share most letters
+# difflib compares carefully and slowly: it sees only those that share most letters and pairs
 _COMPARED = 400
 
 
@@ -17,17 +17,10 @@ def near_spellings(word: str, terms: Iterable[str], k: int = 5) -> list[str]:
     ['nasdaq', 'nasal', 'Nassau']
     """
     wanted = word.casefold()
-    pieces = _pieces(wanted)
+    pieces = set(wanted) | {wanted[place : place + 2] for place in range(len(wanted) - 1)}
     reach = max(2, len(wanted) // 3)
-    alike = (term for term in terms if abs(len(term) - len(wanted)) <= reach)
-    scored = [(len(pieces & _pieces(term.casefold())), term) for term in alike]
-    likely = nlargest(_COMPARED, scored, key=lambda entry: entry[0])
-    by_form: dict[str, str] = {}
-    for _, term in likely:
-        by_form.setdefault(term.casefold(), term)
-    return [by_form[form] for form in get_close_matches(wanted, list(by_form), n=k, cutoff=0.65)]
-
-
-def _pieces(word: str) -> set[str]:
-    """Letters, and pairs of neighbours."""
-    return set(word) | {word[place : place + 2] for place in range(len(word) - 1)}
+    shortest, longest = len(wanted) - reach, len(wanted) + reach
+    forms = {term.casefold(): term for term in terms if shortest <= len(term) <= longest}
+    shared = [(sum([piece in form for piece in pieces]), form) for form in forms]
+    likely = [form for _, form in nlargest(_COMPARED, shared, key=lambda entry: entry[0])]
+    return [forms[form] for form in get_close_matches(wanted, likely, n=k, cutoff=0.65)]

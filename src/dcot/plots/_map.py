@@ -22,6 +22,7 @@ def term_map(
     *,
     neighbours: int = 8,
     layer: int | None = None,
+    names: Any = None,
     ax: Any = None,
     title: str = "",
 ) -> Any:
@@ -37,6 +38,7 @@ def term_map(
     words : to draw
     neighbours : how many of ``model.similar_terms`` to draw with each; 0 for the words alone
     layer : whose values, by default the last layer's
+    names : of the columns, for a ``DCoT`` that was learned without
     ax : matplotlib axes to draw on; a new figure if not given
     title : above it
 
@@ -47,15 +49,16 @@ def term_map(
     seeds = list(dict.fromkeys(words))
     if isinstance(words, str) or not seeds:
         raise InvalidInputError(f"words must be a list of at least one word, got {words!r:.60}")
+    told = {} if names is None else {"names": names}
     group = {seed: number for number, seed in enumerate(seeds)}
     for number, seed in enumerate(seeds):
-        near = model.similar_terms(seed, neighbours, layer=layer).terms if neighbours else ()
-        for term in near:
-            group.setdefault(term, number)
+        if neighbours:
+            for term in model.similar_terms(seed, neighbours, layer=layer, **told).terms:
+                group.setdefault(term, number)
     terms = list(group)
     if len(terms) < 3:
         raise InvalidInputError(f"a map needs at least three terms, got {terms}")
-    points = plane(term_vectors(model, terms, layer))
+    points = plane(term_vectors(model, terms, layer, **told))
     ax = axes_of(ax, 7.5, 5.5)
     for number, _ in enumerate(seeds):
         own = [place for place, term in enumerate(terms) if group[term] == number]

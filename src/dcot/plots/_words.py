@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 from dcot._exceptions import InvalidInputError
@@ -71,7 +72,10 @@ def word_columns(
 
 
 def _columns(meanings: Iterable[Meaning], layer: int, k: int) -> Columns:
-    return {meaning.text.strip() or EMPTY: meaning.layer(layer).top(k) for meaning in meanings}
+    return {
+        shorten(meaning.text, 28, placeholder=" …") or EMPTY: meaning.layer(layer).top(k)
+        for meaning in meanings
+    }
 
 
 def _width(word: str, column: Sequence[tuple[str, float]]) -> float:
