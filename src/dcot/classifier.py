@@ -30,6 +30,7 @@ from dcot.calibration import learn_temperature, probabilities
 from dcot.centred import Matrix
 from dcot.checking import canonical
 from dcot.estimator import ModelNotFittedError
+from dcot.explain._text import ReadableClassifier
 from dcot.honesty import Estimate, estimate
 from dcot.labels import Labels, read_labels, without_duplicates
 from dcot.layers import Settings
@@ -47,7 +48,7 @@ Array = NDArray[Any]
 JUDGED = 1500
 
 
-class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
+class DCoTClassifier(ReadableClassifier, SaveableClassifier, ClassifierMixin, BaseEstimator):
     """Classify documents from few labels and many unlabelled documents.
 
     A dCoT representation is learned on all documents, a linear classifier on those with labels.
