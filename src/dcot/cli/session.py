@@ -1,0 +1,168 @@
+"""One run of a command: what the common options ask for, and how results are shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from dcot._progress import Progress, ProgressBar, silent
+
+# Read by libraries when they are first imported, which is after the options were read.
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the common options say.
+
+    Results go to standard output: as text, or as JSON and nothing else. Everything else (progress,
+    notes, warnings, errors) goes to standard error.
+    """
+
+    json: bool = False
+    quiet: bool = False
+    seed: int = 0
+    threads: int | None = None
+    debug: bool = False
+
+    @property
+    def verbose(self) -> bool:
+        """Whether to show progress: only to a person who looks."""
+        return not self.quiet and sys.stderr.isatty()
+
+    @property
+    def progress(self) -> Progress:
+        return ProgressBar(sys.stderr) if self.verbose else silent
+
+    # -- results ----------------------------------------------------------------------------
+
+    def emit(self, value: Any) -> None:
+        """A JSON value in one line of standard output."""
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
+
+    def say(self, text: str = "") -> None:
+        """A line of text for a person; nothing with --json or --quiet."""
+        if not (self.json or self.quiet):
+            sys.stdout.write(text + "\n")
+
+    def done(self, facts: dict[str, Any], text: str) -> None:
+        """How a command ended: the facts as JSON, or a text."""
+        if self.json:
+            self.emit(facts)
+        else:
+            self.say(text)
+
+    def show(self, *renderables: Any) -> None:
+        """Tables and the like, as wide as the terminal."""
+        from rich.console import Console
+
+        console = Console(highlight=False)
+        for renderable in renderables:
+            console.print(renderable)
+
+    def note(self, text: str) -> None:
+        """A line on standard error that is no error."""
+        if not self.quiet:
+            sys.stderr.write(text + "\n")
+
+    # -- the surroundings of the work -------------------------------------------------------
+
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Threads limited, warnings in one line each."""
+        if self.threads is not None:
+            for name in _THREADS:
+                os.environ[name] = str(self.threads)
+        with warnings.catch_warnings():
+            if not self.debug:
+                warnings.showwarning = self._warn
+            if self.threads is None:
+                yield
+                return
+            import scipy.linalg.blas  # noqa: F401  the BLAS to be limited has to be there
+            from threadpoolctl import threadpool_limits
+
+            with threadpool_limits(self.threads):
+                yield
+
+    def _warn(self, message: Any, category: Any, *others: Any, **more: Any) -> None:
+        from dcot.cli.errors import as_options
+
+        if issubclass(category, UserWarning):
+            self.note(f"Warning: {as_options(str(message))}")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> Any:
+    """A table of rich; numbers to the right. Cells are text, whatever is in them."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [list(row) for row in rows]
+    found = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for place, name in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
+        found.add_column(
+            name,
+            justify="right" if numeric else "left",
+            no_wrap=numeric,
+            overflow="ellipsis" if numeric else "fold",
+        )
+    for row in rows:
+        found.add_row(*(Text(_cell(value)) for value in row))
+    return found
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "".join(character if character.isprintable() else " " for character in str(value))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy, paths and tuples for JSON."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
+
+
+class Counter:
+    """Documents done so far, on a line that is redrawn; for work whose end is not known."""
+
+    def __init__(self, session: Session, what: str) -> None:
+        self.shown = session.verbose
+        self.what = what
+        self.total = 0
+        self.started = self.drawn = time.perf_counter()
+
+    def __enter__(self) -> Counter:
+        return self
+
+    def add(self, count: int) -> None:
+        """So many more are done."""
+        self.total += count
+        now = time.perf_counter()
+        if self.shown and now - self.drawn > 0.2:
+            self.drawn = now
+            rate = self.total / max(now - self.started, 1e-9)
+            sys.stderr.write(f"\r{self.total:,} {self.what}, {rate:,.0f} a second ")
+            sys.stderr.flush()
+
+    def __exit__(self, *error: object) -> None:
+        if self.shown and self.drawn > self.started:
+            sys.stderr.write("\r\x1b[K")  # the line was for waiting; the result says the rest
+            sys.stderr.flush()
