@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 Progress = Callable[[str, float], None]
 
@@ -15,7 +15,12 @@ def silent(message: str, fraction: float) -> None:
 
 
 class ProgressBar:
-    """Draws ``message [#####.....] 50 %  3 s left`` on a terminal; plain lines elsewhere."""
+    """Draws ``message [#####.....] 50 %  3 s left`` on a terminal; plain lines elsewhere.
+
+    ``transient`` erases the line when its work is done; set it on the class for all bars.
+    """
+
+    transient: ClassVar[bool] = False
 
     def __init__(self, stream: TextIO | None = None, width: int = 24) -> None:
         self.stream = stream or sys.stderr
@@ -26,6 +31,8 @@ class ProgressBar:
     def __call__(self, message: str, fraction: float) -> None:
         now = time.perf_counter()
         first = message not in self.started
+        if fraction <= 0:  # begins, maybe once more
+            self.started[message] = now
         begun = self.started.setdefault(message, now)
         done = fraction >= 1
         if not self.stream.isatty():
@@ -41,5 +48,5 @@ class ProgressBar:
         word = "s" if done else "s left" if fraction > 0 else "s"
         self.stream.write(f"\r{message:<28} [{bar}] {100 * fraction:3.0f} %  {left:.1f} {word} ")
         if done:
-            self.stream.write("\n")
+            self.stream.write("\r\x1b[K" if self.transient else "\n")
         self.stream.flush()

@@ -11,7 +11,7 @@ import typer
 from dcot._version import __version__
 from dcot.cli import demo, evaluate, explain, fit, info, predict, search, train, transform
 from dcot.cli.bench import app as bench_app
-from dcot.cli.errors import INTERRUPTED, OK, end_on_signals, report, write_error
+from dcot.cli.errors import INTERRUPTED, OK, cleaned_up_when_terminated, report, write_error
 from dcot.cli.help import Group
 
 app = typer.Typer(
@@ -47,10 +47,10 @@ def _root(
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code."""
-    end_on_signals()
     try:
-        command = typer.main.get_command(app)
-        code = command.main(list(arguments), prog_name="dcot", standalone_mode=False)
+        with cleaned_up_when_terminated():
+            command = typer.main.get_command(app)
+            code = command.main(list(arguments), prog_name="dcot", standalone_mode=False)
         return code if isinstance(code, int) else OK
     except KeyboardInterrupt:
         return INTERRUPTED

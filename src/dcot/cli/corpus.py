@@ -18,24 +18,27 @@ STANDARD_INPUT = "-"
 _BATCH_DOCUMENTS = 4096
 _BATCH_CHARACTERS = 1 << 22
 
+Row = tuple[str, Any, Any, Any]  # text, label, identifier, metadata
 Part = Literal["all", "train", "test", "unlabelled"]
 
 
 @dataclass
 class Batch:
-    """Documents: their texts, labels (None: without) and identifiers."""
+    """Documents: their texts, labels (None: without), identifiers, and more columns."""
 
     texts: list[str] = field(default_factory=list)
     labels: list[Any] = field(default_factory=list)
     ids: list[Any] = field(default_factory=list)
+    metadata: list[Any] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.texts)
 
-    def add(self, text: str, label: Any, identifier: Any) -> None:
+    def add(self, text: str, label: Any, identifier: Any, metadata: Any) -> None:
         self.texts.append(text)
         self.labels.append(label)
         self.ids.append(identifier)
+        self.metadata.append(metadata)
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Corpus:
     ----------
     sources : as on the command line
     text, label, identifier : names of columns, or None
+    metadata : names of more columns
     format : what files are whose names do not say
     errors : ``"strict"`` or ``"replace"``, for bytes that are not UTF-8
     part : which documents of a corpus with a split, where its name does not say (``r52:test``)
@@ -57,6 +61,7 @@ class Corpus:
     text: str | None = None
     label: str | None = None
     identifier: str | None = None
+    metadata: Sequence[str] = ()
     format: str | None = None
     errors: str = "strict"
     part: Part = "all"
@@ -123,16 +128,16 @@ class Corpus:
         """Columns with better advice than the reader's own, at the price of one row."""
         next(self._rows(), None)
 
-    def _rows(self) -> Iterator[tuple[str, Any, Any]]:
+    def _rows(self) -> Iterator[Row]:
         self.check()
         number = 0
         for source in self.sources:
-            for text, label, identifier in self._rows_of(source):
+            for text, label, identifier, metadata in self._rows_of(source):
                 name = number if identifier is None else identifier
-                yield text, self._label(label), name
+                yield text, self._label(label), name, metadata
                 number += 1
 
-    def _rows_of(self, source: str) -> Iterator[tuple[str, Any, Any]]:
+    def _rows_of(self, source: str) -> Iterator[Row]:
         if source == STANDARD_INPUT:
             return self._named(self._from_standard_input())
         if _known(source):
@@ -141,13 +146,16 @@ class Corpus:
 
     @property
     def _others(self) -> list[str]:
-        return [name for name in (self.label, self.identifier) if name is not None]
+        named = [name for name in (self.label, self.identifier) if name is not None]
+        return [*named, *self.metadata]
 
-    def _named(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, Any, Any]]:
-        """Tuples of text, label, identifier from tuples of those that were asked for."""
+    def _named(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
+        """Text, label, identifier and metadata from tuples of those that were asked for."""
         for text, *others in rows:
             label = others.pop(0) if self.label is not None and others else None
-            yield text, label, others[0] if others else None
+            identifier = others.pop(0) if self.identifier is not None and others else None
+            more = dict(zip(self.metadata, others, strict=True)) if others else None
+            yield text, label, identifier, more
 
     def _from_standard_input(self) -> Iterator[tuple[Any, ...]]:
         from dcot.text.tables import stream_rows
@@ -160,7 +168,7 @@ class Corpus:
         path = Path("standard input")
         return stream_rows(stream, path, kind, self.text, self._others, self.errors)
 
-    def _from_files(self, path: Path) -> Iterator[tuple[str, Any, Any]]:
+    def _from_files(self, path: Path) -> Iterator[Row]:
         from dcot.text.readers import _files_at
         from dcot.text.tables import read_rows
 
@@ -170,11 +178,11 @@ class Corpus:
             for row in self._named(read_rows(file, kind, self.text, others, self.errors)):
                 if folder and kind == "document":
                     inside = file.relative_to(path)
-                    yield row[0], inside.parent.as_posix().strip("."), inside.as_posix()
+                    yield row[0], inside.parent.as_posix().strip("."), inside.as_posix(), None
                 else:
                     yield row
 
-    def _from_known(self, source: str) -> Iterator[tuple[str, Any, Any]]:
+    def _from_known(self, source: str) -> Iterator[Row]:
         from dcot import datasets
 
         name, _, part = source.partition(":")
@@ -188,7 +196,7 @@ class Corpus:
             labels = corpus.label_sets if corpus.label_separator else corpus.labels
             for row in corpus.rows(one):
                 hidden = one == "unlabelled"
-                yield corpus.texts[row], None if hidden else labels[row], int(row)
+                yield corpus.texts[row], None if hidden else labels[row], int(row), None
 
     def _label(self, label: Any) -> Any:
         """A label as text, several as a list of them, None for none.

@@ -21,6 +21,8 @@ import re
 import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from dcot._exceptions import DcotError
@@ -114,15 +116,23 @@ def _drop_output() -> None:
         pass
 
 
-def end_on_signals() -> None:
+@contextmanager
+def cleaned_up_when_terminated() -> Iterator[None]:
     """Being terminated runs the same cleaning up as an error does."""
 
     def leave(number: int, frame: Any) -> None:
         raise SystemExit(128 + number)
 
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), leave)
+    before = {}
+    with suppress(ValueError):  # not the main thread: signals are somebody else's matter
+        for name in ("SIGTERM", "SIGHUP"):
+            if number := getattr(signal, name, None):
+                before[number] = signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def is_full(error: OSError) -> bool:

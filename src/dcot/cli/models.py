@@ -25,11 +25,11 @@ def check_target(path: Path) -> None:
     _check_target(path)
 
 
-def load_model(path: Path, *kinds: str, hint: str = "") -> Any:
+def load_model(path: Path, *kinds: str, hint: str = "", mmap: bool = False) -> Any:
     """The model of a folder, which has to be of one of these classes (any, if none is named)."""
     import dcot
 
-    model = dcot.load(path)
+    model = dcot.load(path, mmap=mmap)
     found = type(model).__name__
     if kinds and found not in kinds:
         raise UserError(f"{path} holds a {found}, but a {' or '.join(kinds)} is needed: {hint}")
@@ -38,6 +38,7 @@ def load_model(path: Path, *kinds: str, hint: str = "") -> Any:
 
 def save_model(model: Any, path: Path, precision: str | None) -> int:
     """Save a model as if nobody had watched it learn; its size in bytes."""
-    model.verbose = False
+    if hasattr(model, "verbose"):
+        model.verbose = False
     model.save(path, precision=precision)
     return sum(file.stat().st_size for file in path.iterdir() if file.is_file())

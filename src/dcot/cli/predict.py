@@ -138,7 +138,7 @@ def _show_rows(session: Session, columns: Rows, texts: list[str]) -> None:
     heads = [*(["id"] if named else []), "text", *(name for name in columns if name != "id")]
     values = {**columns, "text": shown}
     rows = zip(*(map(_plain, values[name]) for name in heads), strict=True)
-    session.show(table(heads, rows))
+    session.show(table(heads, rows, cut="text"))
 
 
 def _plain(value: Any) -> Any:

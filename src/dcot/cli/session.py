@@ -81,7 +81,8 @@ class Session:
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Threads limited, warnings in one line each."""
+        """Threads limited, warnings in one line each, progress on a line that goes away."""
+        ProgressBar.transient = True
         if self.threads is not None:
             for name in _THREADS:
                 os.environ[name] = str(self.threads)
@@ -104,21 +105,24 @@ class Session:
             self.note(f"Warning: {as_options(str(message))}")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> Any:
-    """A table of rich; numbers to the right. Cells are text, whatever is in them."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, cut: str = "") -> Any:
+    """A table of rich; numbers to the right. Cells are text, whatever is in them.
+
+    ``cut`` names a column that is cut off rather than wrapped.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     rows = [list(row) for row in rows]
-    found = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
         found.add_column(
             name,
             justify="right" if numeric else "left",
-            no_wrap=numeric,
-            overflow="ellipsis" if numeric else "fold",
+            no_wrap=numeric or name == cut,
+            overflow="ellipsis" if numeric or name == cut else "fold",
         )
     for row in rows:
         found.add_row(*(Text(_cell(value)) for value in row))
