@@ -94,9 +94,12 @@ def as_options(message: str) -> str:
     names = "|".join(known)
     given = rf"\b({names})=('[^']*'|\"[^\"]*\"|[\w.-]+)"
     message = re.sub(given, lambda m: f"{flag(m[1])} {_quoted(m[2])}", message)
-    several = "|".join(name for name in known if "_" in name)
+    several = "|".join(name for name in known if "_" in name or name in _NO_WORDS)
     message = re.sub(rf"(?<![\w-])({several})\b", lambda m: flag(m[1]), message)
     return re.sub(rf"^({names})(?= must)", lambda m: flag(m[1]), message)
+
+
+_NO_WORDS = {"analyzer", "lowercase"}  # other names without _ can be words of a sentence
 
 
 def _quoted(value: str) -> str:

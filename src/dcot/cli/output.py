@@ -124,7 +124,9 @@ class _Csv(_Lines):
         import polars as pl
 
         lists = [name for name, kind in rows.schema.items() if kind == pl.List]
-        rows = rows.with_columns(pl.col(name).list.join(" ") for name in lists)
+        rows = rows.with_columns(
+            pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists
+        )
         buffer = io.BytesIO()
         rows.write_csv(buffer, include_header=self.first, separator=self.separator)
         return buffer.getvalue()

@@ -88,6 +88,7 @@ class Session:
                 os.environ[name] = str(self.threads)
         with warnings.catch_warnings():
             if not self.debug:
+                warnings.filterwarnings("default", category=UserWarning)
                 warnings.showwarning = self._warn
             if self.threads is None:
                 yield

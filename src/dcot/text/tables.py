@@ -120,7 +120,7 @@ def _parquet_rows(path: Path, text: str | None, others: Sequence[str]) -> Iterat
     names = [text_column(columns, text, str(path)), *others]
     _check_there(names, columns, path)
     start = 0
-    for batch in _frames(frame.select(dict.fromkeys(names)), 8192):
+    for batch in _frames(frame.select(list(dict.fromkeys(names))), 8192):
         texts = batch[names[0]].cast(pl.String)
         if texts.null_count():
             row = start + int(texts.is_null().arg_max() or 0)

@@ -1,0 +1,75 @@
+"""Every example in the help texts and in the documentation runs."""
+
+from __future__ import annotations
+
+import gzip
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+import typer
+from tests.unit.cli.running import run
+from tests.unit.cli.test_commands import quick_demo
+
+from dcot.cli.app import app
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def commands(group, prefix="dcot"):
+    for name, found in group.commands.items():
+        if hasattr(found, "commands"):
+            yield from commands(found, f"{prefix} {name}")
+        else:
+            yield f"{prefix} {name}", found
+
+
+ALL = dict(commands(typer.main.get_command(app)))
+EXAMPLES = [
+    (name, line) for name, found in ALL.items() for line in (found.epilog or "").splitlines()
+]
+
+
+def test_every_command_has_an_example():
+    for name in ALL:
+        lines = [line for owner, line in EXAMPLES if owner == name]
+        assert lines, name
+        assert all(name in line for line in lines)
+
+
+def run_line(line: str):
+    """A line as a shell would run it: at most one pipe, quotes, a redirection of input."""
+    first, bar, second = line.partition(" | ")
+    stdin = b""
+    if bar:
+        program, *arguments = shlex.split(first)
+        if program == "echo":
+            stdin = " ".join(arguments).encode() + b"\n"
+        elif program == "cat":
+            stdin = b"".join(Path(name).read_bytes() for name in arguments)
+        elif program == "zcat":
+            stdin = b"".join(gzip.decompress(Path(name).read_bytes()) for name in arguments)
+        else:
+            raise AssertionError(f"cannot run {program}")
+    program, *arguments = shlex.split(second or first)
+    assert program == "dcot"
+    done = run(*arguments, stdin=stdin)
+    assert done.code == 0, (line, done.err)
+    return done
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """What takes long, on little."""
+    monkeypatch.setattr("dcot.bench.demo.run", quick_demo)
+
+
+@pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
+def test_examples_of_the_help_run(name, line, shelf, quick):
+    if name in ("dcot predict", "dcot evaluate"):  # where help says model, a classifier is meant
+        shutil.rmtree("model")
+        shutil.copytree("classifier", "model")
+    done = run_line(line)
+    if "--json" in line:
+        assert done.rows
