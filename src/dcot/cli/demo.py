@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,14 +96,26 @@ def _tell(session: Session, found: Any, draws: int, seconds: float) -> None:
     ]
     session.show(table(["", "accuracy", "learned in"], rows))
     session.show("What words are rebuilt into, the most first:")
-    columns = list(found.columns)
-    depth = max(map(len, found.columns.values()))
-    cells = [
-        [found.columns[name][row][0] if row < len(found.columns[name]) else "" for name in columns]
-        for row in range(depth)
-    ]
-    session.show(table(columns, cells))
+    columns = {name: [term for term, _ in values] for name, values in found.columns.items()}
+    for part in _side_by_side(columns):
+        session.show(table(list(part), zip_longest(*part.values(), fillvalue="")))
     session.say(f"({seconds:.0f} s)")
+
+
+def _side_by_side(columns: dict[str, list[str]]) -> Iterator[dict[str, list[str]]]:
+    """As many columns at a time as the line has room for."""
+    from rich.console import Console
+
+    part: dict[str, list[str]] = {}
+    left = width = Console().width
+    for name, terms in columns.items():
+        needed = 3 + max(map(len, [name, *terms]))
+        if part and needed > left:
+            yield part
+            part, left = {}, width
+        part[name] = terms
+        left -= needed
+    yield part
 
 
 def _check_picture(path: Path) -> None:

@@ -74,8 +74,10 @@ def explain(
     found = loaded.explain(document, k=k)
     if session.json:
         session.emit(_meaning(found, k))
-    else:
+    elif len(found.words) < 2:
         _print(session, str(found))
+    else:
+        _show(session, found, k)
 
 
 def _read(text: str) -> str:
@@ -106,6 +108,31 @@ def _meaning(found: Any, k: int) -> dict[str, Any]:
     }
 
 
+def _show(session: Session, found: Any, k: int) -> None:
+    """A document: what each prototype's value comes from."""
+    from rich.text import Text
+
+    for part in found.layers:
+        session.show(Text(f"Layer {part.layer}", style="bold"))
+        top = part.top(k)
+        rows = [
+            (f"{value:+.3f}", name, _largest(found.words, part.shares[:, place]))
+            for place, (name, value) in enumerate(top)
+        ]
+        session.show(table(["value", "prototype", "comes from"], rows))
+    last = found.layers[-1]
+    whole = sorted(zip(last.word_shares, found.words, strict=True), reverse=True)
+    listed = ", ".join(f"{word} {100 * share:.0f} %" for share, word in whole[:10])
+    _print(session, f"Shares in the whole: {listed}{', …' if len(whole) > 10 else ''}")
+    if found.unknown:
+        session.note(f"Not known, and passed over: {', '.join(found.unknown[:10])}")
+
+
+def _largest(words: Any, shares: Any) -> str:
+    ranked = sorted(zip(shares, words, strict=True), key=lambda pair: -abs(pair[0]))
+    return ", ".join(f"{word} {share:+.3f}" for share, word in ranked[:3])
+
+
 def _decision(session: Session, model: Any, document: str, target: str | None, k: int) -> None:
     """Which words moved a classifier."""
     found = model.explain(document, _class_named(model, target))
@@ -118,17 +145,18 @@ def _decision(session: Session, model: Any, document: str, target: str | None, k
     rows = [
         (
             f"{word.share:+.3f}",
-            word.word,
+            word.word + ("" if word.labelled else " *"),
             ", ".join(f"{name} {value:+.3f}" for name, value in word.through[:3]),
-            "" if word.labelled else "no",
         )
         for word in found.words[:k]
     ]
     rest = sum(word.share for word in found.words[k:])
     if len(found.words) > k:
-        rows.append((f"{rest:+.3f}", f"({len(found.words) - k} more words)", "", ""))
-    rows.append((f"{found.baseline:+.3f}", "(baseline)", "", ""))
-    session.show(table(["share", "word", "through", "has labels"], rows))
+        rows.append((f"{rest:+.3f}", f"({len(found.words) - k} more words)", ""))
+    rows.append((f"{found.baseline:+.3f}", "(baseline)", ""))
+    session.show(table(["share", "word", "through"], rows))
+    if not all(word.labelled for word in found.words[:k]):
+        session.say("* in no labelled document: it counts by what it is rebuilt into.")
 
 
 def _class_named(model: Any, target: str | None) -> Any:

@@ -15,7 +15,7 @@ from dcot.cli.frame import command
 from dcot.cli.session import Session, table
 
 Rows = dict[str, list[Any]]
-_SHOWN = 40  # characters of a text on a terminal
+_SHOWN = 400  # characters of a text, of which as many are shown as the line has room for
 
 
 def register(app: typer.Typer) -> None:
@@ -132,8 +132,7 @@ def _emit_rows(session: Session, columns: Rows) -> None:
 
 def _show_rows(session: Session, columns: Rows, texts: list[str]) -> None:
     # the text says more to a person than its number
-    shown = [" ".join(text[: 4 * _SHOWN].split()) for text in texts]
-    shown = [text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…" for text in shown]
+    shown = [" ".join(text[:_SHOWN].split()) for text in texts]
     named = any(not isinstance(name, int) for name in columns["id"])
     heads = [*(["id"] if named else []), "text", *(name for name in columns if name != "id")]
     values = {**columns, "text": shown}

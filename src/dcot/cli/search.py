@@ -259,7 +259,9 @@ def _show(session: Session, hits: Any, titled: bool) -> None:
 
 
 def _described(hit: Any) -> str:
-    metadata = ", ".join(f"{name}: {value}" for name, value in (hit.metadata or {}).items())
+    metadata = ", ".join(
+        f"{name}: {value}" for name, value in (hit.metadata or {}).items() if value
+    )
     text = " ".join((hit.text or "")[:400].split())
     return " · ".join(filter(None, [metadata, text]))
 

@@ -109,25 +109,36 @@ class Session:
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, cut: str = "") -> Any:
     """A table of rich; numbers to the right. Cells are text, whatever is in them.
 
-    ``cut`` names a column that is cut off rather than wrapped.
+    ``cut`` names a column that is cut to what the others leave of the line, not wrapped.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     rows = [list(row) for row in rows]
+    cells = [[Text(_cell(value)) for value in row] for row in rows]
     found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
-        found.add_column(
-            name,
-            justify="right" if numeric else "left",
-            no_wrap=numeric or name == cut,
-            overflow="ellipsis" if numeric or name == cut else "fold",
-        )
-    for row in rows:
-        found.add_row(*(Text(_cell(value)) for value in row))
+        found.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    if cut in columns:
+        _shorten(columns, cells, columns.index(cut))
+    for row in cells:
+        found.add_row(*row)
     return found
+
+
+def _shorten(columns: Sequence[str], cells: list[list[Any]], place: int) -> None:
+    from rich.console import Console
+
+    others = [
+        max([len(name), *(row[other].cell_len for row in cells)])
+        for other, name in enumerate(columns)
+        if other != place
+    ]
+    room = Console().width - sum(others) - 3 * len(columns)
+    for row in cells:
+        row[place].truncate(max(room, 16), overflow="ellipsis")
 
 
 def _cell(value: Any) -> str:
