@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -46,7 +47,9 @@ class ProgressBar:
         bar = "#" * filled + "." * (self.width - filled)
         left = (now - begun) * (1 - fraction) / fraction if 0 < fraction < 1 else now - begun
         word = "s" if done else "s left" if fraction > 0 else "s"
-        self.stream.write(f"\r{message:<28} [{bar}] {100 * fraction:3.0f} %  {left:.1f} {word} ")
+        room = shutil.get_terminal_size().columns - 1  # a line that wraps cannot be drawn again
+        line = f"{message:<28} [{bar}] {100 * fraction:3.0f} %  {left:.1f} {word} "[:room]
+        self.stream.write("\r" + line)
         if done:
-            self.stream.write("\r\x1b[K" if self.transient else "\n")
+            self.stream.write(f"\r{'':{len(line)}}\r" if self.transient else "\n")
         self.stream.flush()

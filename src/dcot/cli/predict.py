@@ -134,10 +134,21 @@ def _show_rows(session: Session, columns: Rows, texts: list[str]) -> None:
     # the text says more to a person than its number
     shown = [" ".join(text[:_SHOWN].split()) for text in texts]
     named = any(not isinstance(name, int) for name in columns["id"])
-    heads = [*(["id"] if named else []), "text", *(name for name in columns if name != "id")]
-    values = {**columns, "text": shown}
+    values = {**columns, "text": shown, "then": _others(columns)}
+    heads = [*(["id"] if named else []), "text", "prediction", "probability"]
+    heads += ["then"] if any(values["then"]) else []
     rows = zip(*(map(_plain, values[name]) for name in heads), strict=True)
     session.show(table(heads, rows, cut="text"))
+
+
+def _others(columns: Rows) -> list[str]:
+    """The classes after the first, each with its probability, in one cell."""
+    names = [name for name in columns if name.startswith("class_")]
+    pairs = [(columns[name], columns[name.replace("class", "probability")]) for name in names]
+    return [
+        ", ".join(f"{classes[row]} {shares[row]:.3f}" for classes, shares in pairs)
+        for row in range(len(columns["id"]))
+    ]
 
 
 def _plain(value: Any) -> Any:

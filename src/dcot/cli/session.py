@@ -163,6 +163,7 @@ class Counter:
         self.shown = session.verbose
         self.what = what
         self.total = 0
+        self.line = ""
         self.started = self.drawn = time.perf_counter()
 
     def __enter__(self) -> Counter:
@@ -175,10 +176,11 @@ class Counter:
         if self.shown and now - self.drawn > 0.2:
             self.drawn = now
             rate = self.total / max(now - self.started, 1e-9)
-            sys.stderr.write(f"\r{self.total:,} {self.what}, {rate:,.0f} a second ")
+            self.line = f"{self.total:,} {self.what}, {rate:,.0f} a second "
+            sys.stderr.write("\r" + self.line)
             sys.stderr.flush()
 
     def __exit__(self, *error: object) -> None:
-        if self.shown and self.drawn > self.started:
-            sys.stderr.write("\r\x1b[K")  # the line was for waiting; the result says the rest
+        if self.line:  # it was for waiting; the result says the rest
+            sys.stderr.write(f"\r{'':{len(self.line)}}\r")
             sys.stderr.flush()

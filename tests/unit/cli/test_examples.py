@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 from tests.unit.cli.running import run
 from tests.unit.cli.test_commands import quick_demo
 
+from dcot.cli import errors
 from dcot.cli.app import app
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -73,3 +75,24 @@ def test_examples_of_the_help_run(name, line, shelf, quick):
     done = run_line(line)
     if "--json" in line:
         assert done.rows
+
+
+def test_commands_of_the_documentation_run(here, models):
+    """In the order of the page, in one folder: what one writes, the next one reads."""
+    blocks = re.findall(
+        r"```console\n(.*?)```", (DOCS / "cli.md").read_text(encoding="utf-8"), re.S
+    )
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    assert len(lines) > 15
+    for line in lines:
+        run_line(line)
+    written = {"features.parquet", "predictions.csv", "hits.csv", "model", "classifier", "index"}
+    assert written <= {path.name for path in here.iterdir()}
+
+
+def test_the_documentation_names_every_exit_code():
+    text = (DOCS / "cli.md").read_text(encoding="utf-8").partition("## How it ends")[2]
+    for code in (errors.OK, errors.WRONG, errors.USAGE, errors.BUG, errors.INTERRUPTED):
+        assert f"| {code}" in text
+    assert str(errors.NO_READER) in text
+    assert str(errors.TERMINATED) in text
