@@ -47,6 +47,9 @@ def _root(
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # what a terminal cannot show is no reason to stop
+            stream.reconfigure(errors="backslashreplace")
     try:
         with cleaned_up_when_terminated():
             command = typer.main.get_command(app)

@@ -33,6 +33,8 @@ def load_model(path: Path, *kinds: str, hint: str = "", mmap: bool = False) -> A
     found = type(model).__name__
     if kinds and found not in kinds:
         raise UserError(f"{path} holds a {found}, but a {' or '.join(kinds)} is needed: {hint}")
+    if getattr(model, "_from_text", True) is False:
+        raise UserError(f"{path} was trained on a matrix, not on texts: use it from Python")
     return model
 
 

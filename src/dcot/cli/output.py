@@ -52,26 +52,48 @@ def atomic(path: Path) -> Iterator[IO[bytes]]:
     folder = path.absolute().parent
     partial = folder / f".{path.name}-{secrets.token_hex(8)}.partial"
     try:
-        with open(partial, "xb") as file:
+        with _explained(path):
+            raw = io.FileIO(partial, "xb")
+        with _Output(raw, path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-        sync_folder(folder)
+            with _explained(path):
+                file.flush()
+                os.fsync(file.fileno())
+        with _explained(path):
+            os.replace(partial, path)
+            sync_folder(folder)
+    finally:
+        with suppress(OSError):  # renamed, if all went well
+            os.unlink(partial)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OutputError:
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError) or getattr(error, "filename", None) not in (
-            None,
-            str(partial),
-            str(path),
-        ):
-            raise
         advice = "free some space" if is_full(error) else "check the folder"
         raise OutputError(
             f"cannot write {path}: {error.strerror or error}; {advice}, or write elsewhere"
         ) from error
-    finally:
-        with suppress(OSError):  # renamed, if all went well
-            os.unlink(partial)
+
+
+class _Output(io.BufferedWriter):
+    """A file whose errors are told from those of what is being read meanwhile."""
+
+    def __init__(self, raw: io.FileIO, path: Path) -> None:
+        super().__init__(raw)
+        self.path = path
+
+    def write(self, data: Any) -> int:
+        with _explained(self.path):
+            return super().write(data)
+
+    def close(self) -> None:
+        with _explained(self.path):
+            super().close()
 
 
 class Writer(Protocol):

@@ -50,7 +50,8 @@ class Session:
 
     def emit(self, value: Any) -> None:
         """A JSON value in one line of standard output."""
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
+        plain = "utf" not in (sys.stdout.encoding or "utf-8").lower()
+        sys.stdout.write(json.dumps(value, ensure_ascii=plain, default=_plain) + "\n")
 
     def say(self, text: str = "") -> None:
         """A line of text for a person; nothing with --json or --quiet."""

@@ -205,6 +205,14 @@ def test_models_of_the_wrong_kind(shelf):
         assert "there is no model folder at nowhere" in done.err
 
 
+def test_a_classifier_of_matrices(here):
+    model = dcot.DCoTClassifier().fit(np.eye(6), [0, 1, 0, 1, 0, 1])
+    model.save("matrix")
+    done = run("predict", "matrix", "news.txt")
+    assert done.code == 1
+    assert "trained on a matrix" in done.err
+
+
 # -- the rest ----------------------------------------------------------------------------------
 
 

@@ -133,8 +133,9 @@ def test_a_folder_that_cannot_be_written(shelf, monkeypatch):
     assert "cannot be written" in run("fit", "news.txt", "-o", "m").err
 
 
-@pytest.mark.parametrize("ending", ["csv", "npy", "npz", "parquet", "jsonl"])
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS])
+@pytest.mark.parametrize(
+    ("ending", "code"), [("csv", errno.ENOSPC), ("npz", errno.EIO), ("parquet", errno.EROFS)]
+)
 def test_a_full_disk_leaves_what_was_there(shelf, monkeypatch, ending, code):
     (shelf / f"f.{ending}").write_text("precious")
 
@@ -145,6 +146,29 @@ def test_a_full_disk_leaves_what_was_there(shelf, monkeypatch, ending, code):
     done = run("transform", "model", *COLUMNS, "-o", f"f.{ending}")
     assert done.code == 1
     assert f"cannot write f.{ending}: {os.strerror(code)}" in done.err
+    assert (shelf / f"f.{ending}").read_text() == "precious"
+    assert not list(shelf.glob(".*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("ending", ["csv", "npy", "npz", "parquet"])
+def test_a_file_that_grows_too_large(shelf, ending):
+    """A real limit of the system, met in the middle of writing."""
+    import resource
+    import signal
+
+    (shelf / "many.txt").write_text("opec oil\n" * 9000)
+    (shelf / f"f.{ending}").write_text("precious")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        done = run("transform", "model", "many.txt", "-o", f"f.{ending}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert done.code == 1, done.err
+    assert f"cannot write f.{ending}: File too large; free some space" in done.err
     assert (shelf / f"f.{ending}").read_text() == "precious"
     assert not list(shelf.glob(".*"))
 

@@ -1,4 +1,4 @@
-"""``explain``, ``similar``, ``index`` and ``search``: the library's answers, for people and machines."""
+"""``explain``, ``similar``, ``index`` and ``search`` give the library's answers."""
 
 from __future__ import annotations
 
