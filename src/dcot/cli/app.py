@@ -53,7 +53,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with cleaned_up_when_terminated():
             command = typer.main.get_command(app)
-            code = command.main(list(arguments), prog_name="dcot", standalone_mode=False)
+            code = command.main(
+                list(arguments) or ["--help"], prog_name="dcot", standalone_mode=False
+            )
         return code if isinstance(code, int) else OK
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -65,9 +67,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def _usage(error: Any) -> int:
     """A wrong command line: what is wrong, and where the right one is described."""
-    if type(error).__name__ == "NoArgsIsHelpError":
+    if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command
         sys.stdout.write(error.format_message() + "\n")
-        return int(error.exit_code)
+        return OK
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "dcot"
     write_error(f"{error.format_message()}\nSee: {path} --help")

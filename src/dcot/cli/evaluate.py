@@ -97,7 +97,7 @@ def show_evaluation(session: Session, found: Evaluation, confusions: int = 10) -
     session.show(
         f"Accuracy {100 * found.accuracy:.1f} % "
         f"(95 % interval {100 * low:.1f} – {100 * high:.1f}), "
-        f"macro-F1 {100 * found.macro_f1:.1f} %."
+        f"macro-F1 {100 * found.macro_f1:.1f} %, micro-F1 {100 * found.micro_f1:.1f} %."
     )
     if found.unseen:
         session.show(_unseen(found.unseen))

@@ -37,6 +37,9 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     """A group whose help shows its commands in groups."""
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)  # in the order in which they were added
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         _write_head(self, ctx, formatter)
         groups: dict[str, list[tuple[str, str]]] = {}

@@ -31,6 +31,7 @@ class Evaluation:
     unlabelled : documents without a label, left out
     accuracy, interval : share of documents whose labels are all right, with 95 % (Wilson)
     macro_f1 : mean over the classes that the documents have
+    micro_f1 : of all pairs of document and label together
     classes : a score for each, the most frequent first
     confusions : true class, predicted class, documents; the most frequent first
     unseen : labels that the model does not know, with their documents: all of them errors
@@ -41,6 +42,7 @@ class Evaluation:
     accuracy: float
     interval: tuple[float, float]
     macro_f1: float
+    micro_f1: float
     classes: list[ClassScore]
     confusions: list[tuple[str, str, int]]
     unseen: dict[str, int]
@@ -53,6 +55,7 @@ class Evaluation:
             "accuracy": self.accuracy,
             "accuracy_interval": list(self.interval),
             "macro_f1": self.macro_f1,
+            "micro_f1": self.micro_f1,
             "classes": [vars(score) for score in self.classes],
             "confusions": [
                 {"true": true, "predicted": predicted, "documents": count}
@@ -84,6 +87,7 @@ def evaluate(
         hits / len(truth),
         (float(interval.low), float(interval.high)),
         sum(present) / len(present),
+        2 * right.total() / (occurs.total() + claimed.total()),
         scores,
         _confusions(truth, predicted),
         {label: count for label, count in sorted(occurs.items()) if label not in set(known)},

@@ -131,6 +131,7 @@ def test_scores_are_those_of_scikit_learn():
     found = evaluate(sets(truth), sets(predicted), ["a", "b", "c"], 3)
     assert found.accuracy == pytest.approx(accuracy_score(truth, predicted))
     assert found.macro_f1 == pytest.approx(f1_score(truth, predicted, average="macro"))
+    assert found.micro_f1 == pytest.approx(f1_score(truth, predicted, average="micro"))
     names = ["a", "b", "c", "new"]
     table = precision_recall_fscore_support(truth, predicted, labels=names, zero_division=0)
     for name, *values in zip(names, *table, strict=True):
@@ -144,6 +145,22 @@ def test_scores_are_those_of_scikit_learn():
     assert sum(count for *_, count in found.confusions) == round(200 * (1 - found.accuracy))
     low, high = found.interval
     assert low < found.accuracy < high
+
+
+def test_several_labels_are_scored_as_scikit_learn_does():
+    from sklearn.metrics import f1_score
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    generator = np.random.default_rng(0)
+    truth, predicted = (
+        [frozenset(generator.choice(list("abc"), size)) for size in generator.integers(1, 3, 50)]
+        for _ in range(2)
+    )
+    found = evaluate(truth, predicted, list("abc"), 0)
+    binary = MultiLabelBinarizer(classes=list("abc")).fit(truth)
+    for average, score in (("macro", found.macro_f1), ("micro", found.micro_f1)):
+        expected = f1_score(binary.transform(truth), binary.transform(predicted), average=average)
+        assert score == pytest.approx(expected)
 
 
 def test_a_class_that_is_predicted_but_does_not_occur():
