@@ -82,10 +82,19 @@ class _Input(io.TextIOWrapper):
         return self.terminal
 
 
-def run(*arguments: object, stdin: str | bytes = b"", terminal: bool = False) -> Done:
-    """Run a command line in this process."""
+class _Watched(io.StringIO):
+    """A terminal, as far as programs can tell."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def run(
+    *arguments: object, stdin: str | bytes = b"", terminal: bool = False, watched: bool = False
+) -> Done:
+    """Run a command line in this process; input or output may be a terminal."""
     data = stdin.encode() if isinstance(stdin, str) else stdin
-    out, err = io.StringIO(), io.StringIO()
+    out, err = (_Watched() if watched else io.StringIO() for _ in range(2))
     before = sys.stdin
     sys.stdin = _Input(data, terminal)
     try:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.unit.cli.running import documents, run
 
 from dcot import datasets
@@ -42,6 +45,27 @@ def test_tables_of_all_kinds(here, table):
     for name in names:
         same(read(f"news.{name}"))
     same(read("zipped.csv.gz"))
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
+
+
+@settings(max_examples=15, deadline=None)
+@given(rows=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8))
+def test_any_text_survives_every_kind_of_table(tmp_path_factory, rows):
+    folder = tmp_path_factory.mktemp("any")
+    records = [{"body": body, "key": key} for body, key in rows]
+    pl.DataFrame(records).write_parquet(folder / "a.parquet")
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    (folder / "a.jsonl").write_text(lines, encoding="utf-8")
+    for ending, delimiter in (("csv", ","), ("tsv", "\t")):
+        with open(folder / f"a.{ending}", "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+            writer.writerows([("body", "key"), *rows])
+    for ending in ("parquet", "jsonl", "csv", "tsv"):
+        found = read(folder / f"a.{ending}", label=None, identifier="key")
+        assert found.texts == [body for body, _ in rows]
+        assert found.ids == [key for _, key in rows]
 
 
 def test_a_name_that_does_not_say_what_it_is(here):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -70,6 +71,35 @@ def test_library_warnings_are_one_line_each(here):
 def test_no_progress_without_a_terminal(shelf):
     assert run("fit", "news.txt", "-o", "m").err == ""
     assert run("predict", "classifier", "news.txt").err == ""
+
+
+def test_progress_on_a_terminal_goes_away(shelf, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    done = run("fit", "news.txt", "-o", "m", watched=True)
+    assert "layer 1" in done.err
+    assert done.err.endswith("\r")
+    assert max(len(line) for line in done.err.split("\r")) < 60
+    assert "layer 1" not in done.out
+    assert run("fit", "news.txt", "-o", "m", "--quiet", watched=True).err == ""
+    # what was watched is the same model
+    assert run("info", "m", "--json").json["settings"]["verbose"] is False
+
+
+def test_tables_on_a_terminal(shelf, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setenv("TERM", "xterm")
+    (shelf / "new.txt").write_text("opec oil output " * 20 + "\n[bold]nasdaq[/bold] \x1b[31mred\n")
+    done = run("predict", "classifier", "new.txt", "--top", 2, watched=True)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", done.out)
+    assert "opec oil" in plain
+    assert "[bold]nasdaq[/bold]" in plain  # text is text, not markup
+    assert "\x1b[31m" not in done.out
+    lines = [line for line in plain.splitlines() if line.strip()]
+    assert max(map(len, lines)) <= 70
+    assert len(lines) == 4  # a head, a rule, and a line for each document
+    monkeypatch.setenv("NO_COLOR", "1")
+    done = run("info", "nowhere", watched=True)
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]", done.err)
 
 
 def test_json_is_all_there_is_on_standard_output(shelf):
