@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dcot._classifier_input import (
@@ -29,14 +30,16 @@ from dcot.calibration import learn_temperature, probabilities
 from dcot.centred import Matrix
 from dcot.checking import canonical
 from dcot.estimator import ModelNotFittedError
+from dcot.explain._text import ReadableClassifier
 from dcot.honesty import Estimate, estimate
 from dcot.labels import Labels, read_labels, without_duplicates
 from dcot.layers import Settings
 from dcot.learners import fit_linear
 from dcot.moments import Moments
-from dcot.representation import Representation
+from dcot.representation import Representation, products
 from dcot.ridge import KernelRidge
 from dcot.selection import Candidate, Choice, input_kernel, read_grid, select, star, table
+from dcot.suggestion import candidates, most_informative, uncertainty
 from dcot.vectorizer import DCoTVectorizer
 
 Array = NDArray[Any]
@@ -45,7 +48,7 @@ Array = NDArray[Any]
 JUDGED = 1500
 
 
-class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
+class DCoTClassifier(ReadableClassifier, SaveableClassifier, ClassifierMixin, BaseEstimator):
     """Classify documents from few labels and many unlabelled documents.
 
     A dCoT representation is learned on all documents, a linear classifier on those with labels.
@@ -188,13 +191,9 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
         n_labelled = len(labels.labelled)
         labels, own = self._distinct(X, labels, weights)
         judged = self._judged(labels)
-        features = replace(self._machine, components=None).transform(X[labels.labelled[judged]])
-        kernel = features @ features.T
-        ridge = KernelRidge.fit(
-            kernel.toarray() if sp.issparse(kernel) else kernel,
-            labels.targets[judged],
-            weights=own[judged],
-        )
+        parts = self._machine.parts(X[labels.labelled[judged]])
+        kernel = products(parts, parts)
+        ridge = KernelRidge.fit(kernel, labels.targets[judged], weights=own[judged])
         layers = list(self._machine.layers)
         choice = Choice([Candidate(self.setting_, ridge)], 0, layers, self.prototypes_)
         self._adopt(X, labels, own, judged, choice)
@@ -251,8 +250,6 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
         count = len(labels.labelled)
         if count <= JUDGED:
             return np.arange(count)
-        from sklearn.utils import check_random_state
-
         generator = check_random_state(self.random_state)
         return np.sort(generator.choice(count, JUDGED, replace=False))
 
@@ -279,7 +276,7 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
         rows = X[labels.labelled]
         learner = fit_linear(
             self.estimator,
-            representation.transform(rows),
+            representation.parts(rows),
             labels,
             choice.ridge,
             weights,
@@ -291,6 +288,7 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
         dtype = choice.layers[0].coef_.dtype
         coef = np.ascontiguousarray(learner.coef, dtype=dtype)
         self._machine = replace(representation, components=coef)
+        self._labelled_rows, self._alpha = rows, choice.ridge.alpha
         self._labelled_terms = Moments.of(rows).document_frequency > 0
         exclusive = labels.kind == "single"
         self.temperature_, self.calibrated_ = learn_temperature(
@@ -360,6 +358,45 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
             self._labelled_terms,
             self.prototypes_,
         )
+
+    def suggest(self, documents: Any, k: int = 10) -> Array:
+        """The documents to label next: uncertain ones that say most about the others.
+
+        Label them, add them to the labelled ones, and ``fit`` or ``refit``. Of more than 2000
+        documents, the most uncertain thousand and a random thousand are considered.
+
+        Parameters
+        ----------
+        documents : texts or a matrix, without labels
+        k : how many
+
+        Returns
+        -------
+        array of int
+            Positions in ``documents``, the most worth first.
+        """
+        self._check_fitted()
+        if self._labelled_rows is None:
+            raise InvalidInputError(
+                "a loaded classifier does not hold its labelled documents, and what is worth "
+                "labelling depends on them: call refit(documents, y) with them first"
+            )
+        X = self._weigh(documents)
+        if not isinstance(k, int | np.integer) or not 1 <= k <= X.shape[0]:
+            raise InvalidParameterError(
+                f"k must be a whole number from 1 to the {X.shape[0]} documents, got {k!r}"
+            )
+        decisions = self._machine.transform(X) + self.intercept_
+        doubt = uncertainty(decisions, self._kind == "single")
+        pool = candidates(doubt, check_random_state(self.random_state), at_least=k)
+        chosen = most_informative(
+            self._machine.parts(X[pool]),
+            self._machine.parts(self._labelled_rows),
+            doubt[pool],
+            self._alpha,
+            int(k),
+        )
+        return np.asarray(pool[chosen])
 
     def summary(self) -> str:
         """What was chosen and how sure one can be, in a paragraph."""
