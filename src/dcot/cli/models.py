@@ -15,14 +15,14 @@ def check_target(path: Path) -> None:
     A model that is there is replaced in one step when the new one is complete; anything else that
     is there is left alone.
     """
-    from dcot.persistence.writing import _check_target
+    from dcot.persistence import writing
 
     parent = path.absolute().parent
     if not parent.is_dir():
         raise UserError(f"{parent} does not exist: create it first, as in mkdir -p {parent}")
     if not os.access(path if path.is_dir() else parent, os.W_OK):
         raise UserError(f"{path} cannot be written: you have no permission to; use another folder")
-    _check_target(path)
+    writing.check_target(path)
 
 
 def load_model(path: Path, *kinds: str, hint: str = "", mmap: bool = False) -> Any:
