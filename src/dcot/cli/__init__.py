@@ -14,6 +14,13 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; see ``dcot.cli.errors`` for their meaning."""
+    try:
+        return _main(sys.argv[1:] if arguments is None else list(arguments))
+    except KeyboardInterrupt:  # before there was anything to clean up
+        return 130
+
+
+def _main(arguments: list[str]) -> int:
     from dcot._exceptions import MissingExtraError
     from dcot._extras import require
 
@@ -25,4 +32,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     from dcot.cli.app import run
 
-    return run(sys.argv[1:] if arguments is None else list(arguments))
+    return run(arguments)

@@ -35,7 +35,8 @@ def fit(
     format: o.Format = None,
     errors: o.Errors = o.ErrorsName.STRICT,
     precision: o.Precision = None,
-    settings: dict[str, Any] = {},  # noqa: B006  replaced by the frame
+    *,
+    settings: dict[str, Any],
 ) -> None:
     """Learn features from documents; no labels needed.
 

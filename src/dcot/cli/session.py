@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from dcot._progress import Progress, ProgressBar, silent
+from dcot._progress import ProgressBar
 
 # Read by libraries when they are first imported, which is after the options were read.
 _THREADS = (
@@ -42,16 +43,13 @@ class Session:
         """Whether to show progress: only to a person who looks."""
         return not self.quiet and sys.stderr.isatty()
 
-    @property
-    def progress(self) -> Progress:
-        return ProgressBar(sys.stderr) if self.verbose else silent
-
     # -- results ----------------------------------------------------------------------------
 
     def emit(self, value: Any) -> None:
         """A JSON value in one line of standard output."""
         plain = "utf" not in (sys.stdout.encoding or "utf-8").lower()
-        sys.stdout.write(json.dumps(value, ensure_ascii=plain, default=_plain) + "\n")
+        text = json.dumps(_finite(value), ensure_ascii=plain, allow_nan=False, default=_plain)
+        sys.stdout.write(text + "\n")
 
     def say(self, text: str = "") -> None:
         """A line of text for a person; nothing with --json or --quiet."""
@@ -83,22 +81,28 @@ class Session:
     @contextmanager
     def prepared(self) -> Iterator[None]:
         """Threads limited, warnings in one line each, progress on a line that goes away."""
-        ProgressBar.transient = True
-        if self.threads is not None:
-            for name in _THREADS:
-                os.environ[name] = str(self.threads)
-        with warnings.catch_warnings():
-            if not self.debug:
-                warnings.filterwarnings("default", category=UserWarning)
-                warnings.showwarning = self._warn
-            if self.threads is None:
+        before, ProgressBar.transient = ProgressBar.transient, True
+        try:
+            with warnings.catch_warnings(), self._limited():
+                if not self.debug:
+                    warnings.filterwarnings("default", category=UserWarning)
+                    warnings.showwarning = self._warn
                 yield
-                return
-            import scipy.linalg.blas  # noqa: F401  the BLAS to be limited has to be there
-            from threadpoolctl import threadpool_limits
+        finally:
+            ProgressBar.transient = before
 
-            with threadpool_limits(self.threads):
-                yield
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        if self.threads is None:
+            yield
+            return
+        for name in _THREADS:
+            os.environ[name] = str(self.threads)
+        import scipy.linalg.blas  # noqa: F401  the BLAS to be limited has to be there
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(self.threads):
+            yield
 
     def _warn(self, message: Any, category: Any, *others: Any, **more: Any) -> None:
         from dcot.cli.errors import as_options
@@ -150,8 +154,17 @@ def _cell(value: Any) -> str:
     return "".join(character if character.isprintable() else " " for character in str(value))
 
 
+def _finite(value: Any) -> Any:
+    """JSON knows no NaN: null stands for it."""
+    if isinstance(value, dict):
+        return {name: _finite(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _plain(value: Any) -> Any:
-    """Numbers of numpy, paths and tuples for JSON."""
+    """Numbers of numpy, and paths, for JSON."""
     if hasattr(value, "tolist"):
         return value.tolist()
     return str(value)

@@ -59,7 +59,8 @@ def train(
         ),
     ] = None,
     precision: o.Precision = None,
-    settings: dict[str, Any] = {},  # noqa: B006  replaced by the frame
+    *,
+    settings: dict[str, Any],
 ) -> None:
     """Learn to classify from few labels and many documents.
 
