@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -22,10 +21,10 @@ from dcot._classifier_input import (
     without_zeros,
 )
 from dcot._classifier_state import SaveableClassifier
+from dcot._classifier_telling import TellingClassifier
 from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot._machine import parse_bytes
 from dcot._progress import ProgressBar, silent
-from dcot.attribution import Explanation, explain_document
 from dcot.calibration import learn_temperature, probabilities
 from dcot.centred import Matrix
 from dcot.checking import canonical
@@ -39,7 +38,6 @@ from dcot.moments import Moments
 from dcot.representation import Representation, products
 from dcot.ridge import KernelRidge
 from dcot.selection import Candidate, Choice, input_kernel, read_grid, select, star, table
-from dcot.suggestion import candidates, most_informative, uncertainty
 from dcot.vectorizer import DCoTVectorizer
 
 Array = NDArray[Any]
@@ -48,7 +46,9 @@ Array = NDArray[Any]
 JUDGED = 1500
 
 
-class DCoTClassifier(ReadableClassifier, SaveableClassifier, ClassifierMixin, BaseEstimator):
+class DCoTClassifier(
+    TellingClassifier, ReadableClassifier, SaveableClassifier, ClassifierMixin, BaseEstimator
+):
     """Classify documents from few labels and many unlabelled documents.
 
     A dCoT representation is learned on all documents, a linear classifier on those with labels.
@@ -334,99 +334,6 @@ class DCoTClassifier(ReadableClassifier, SaveableClassifier, ClassifierMixin, Ba
             hits = truth == predicted
         return float(np.average(hits, weights=sample_weight))
 
-    def explain(self, document: Any, target: Any = None) -> Explanation:
-        """Which words pushed towards a class, and through which prototypes.
-
-        Parameters
-        ----------
-        document : one text, or one row of a matrix
-        target : the class; by default the predicted one
-        """
-        self._check_fitted()
-        X = self._weigh([document] if isinstance(document, str) else document)
-        if X.shape[0] != 1:
-            raise InvalidInputError(f"explain takes one document, got {X.shape[0]}")
-        decisions = self._machine.transform(X)[0] + self.intercept_
-        column = int(decisions.argmax()) if target is None else self._column(target)
-        return explain_document(
-            X,
-            self._machine,
-            column,
-            float(self.intercept_[column]),
-            self._terms(),
-            str(self.classes_[column]),
-            self._labelled_terms,
-            self.prototypes_,
-        )
-
-    def suggest(self, documents: Any, k: int = 10) -> Array:
-        """The documents to label next: uncertain ones that say most about the others.
-
-        Label them, add them to the labelled ones, and ``fit`` or ``refit``. Of more than 2000
-        documents, the most uncertain thousand and a random thousand are considered.
-
-        Parameters
-        ----------
-        documents : texts or a matrix, without labels
-        k : how many
-
-        Returns
-        -------
-        array of int
-            Positions in ``documents``, the most worth first.
-        """
-        self._check_fitted()
-        if self._labelled_rows is None:
-            raise InvalidInputError(
-                "a loaded classifier does not hold its labelled documents, and what is worth "
-                "labelling depends on them: call refit(documents, y) with them first"
-            )
-        X = self._weigh(documents)
-        if not isinstance(k, int | np.integer) or not 1 <= k <= X.shape[0]:
-            raise InvalidParameterError(
-                f"k must be a whole number from 1 to the {X.shape[0]} documents, got {k!r}"
-            )
-        decisions = self._machine.transform(X) + self.intercept_
-        doubt = uncertainty(decisions, self._kind == "single")
-        pool = candidates(doubt, check_random_state(self.random_state), at_least=k)
-        chosen = most_informative(
-            self._machine.parts(X[pool]),
-            self._machine.parts(self._labelled_rows),
-            doubt[pool],
-            self._alpha,
-            int(k),
-        )
-        return np.asarray(pool[chosen])
-
-    def summary(self) -> str:
-        """What was chosen and how sure one can be, in a paragraph."""
-        self._check_fitted()
-        s = self.setting_
-        n_tried = len(self.cv_results_["params"])
-        default = self.cv_results_["params"][0]
-        changed = [name for name, value in default.items() if getattr(s, name) != value]
-        verdict = (
-            "the default was kept: nothing beat it by more than chance"
-            if not changed
-            else f"{' and '.join(changed)} changed from the default"
-        )
-        return (
-            f"Learned from {self.n_documents_} documents, {self.n_labelled_} of them labelled with "
-            f"{len(self.classes_)} classes. Of {n_tried} settings {verdict}: noise {s.noise:g}, "
-            f"shrinkage {s.shrinkage:g}, {s.n_prototypes} prototypes, features: {s.features}. "
-            f"{self.estimate_.sentence()}"
-        )
-
-    def report(self) -> str:
-        """The summary and the estimates as a table; a warning where TF-IDF is not beaten."""
-        text = f"{self.summary()}\n\n{self.estimate_.table()}"
-        if not self.calibrated_:
-            text += "\n\nToo few labels to calibrate predict_proba."
-        if self.estimate_.beaten:
-            warnings.warn(self.estimate_.warning(), stacklevel=2)
-            text += f"\n\nWarning: {self.estimate_.warning()}"
-        return text
-
     def _decisions(self, documents: Any) -> Array:
         self._check_fitted()
         X = self._weigh(documents)
@@ -447,22 +354,6 @@ class DCoTClassifier(ReadableClassifier, SaveableClassifier, ClassifierMixin, Ba
     @property
     def _two_classes(self) -> bool:
         return self._kind == "single" and len(self.classes_) == 2
-
-    def _column(self, target: Any) -> int:
-        found = np.flatnonzero(self.classes_ == target)
-        if not len(found):
-            raise InvalidParameterError(
-                f"target must be one of the classes {list(self.classes_)[:10]}, got {target!r}"
-            )
-        return int(found[0])
-
-    def _terms(self) -> Array:
-        if self._from_text:
-            return np.asarray(self.counter_.get_feature_names_out())
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
-        return np.asarray(names)
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
