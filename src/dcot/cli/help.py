@@ -115,8 +115,9 @@ def _remarks(parameter: Any) -> Iterator[str]:
         return
     default = parameter.show_default
     if not isinstance(default, str):
-        shown = parameter.default not in (None, False, ()) and default is not False
-        default = str(getattr(parameter.default, "value", parameter.default)) if shown else ""
+        value = parameter.default
+        shown = default is not False and value is not None and not isinstance(value, bool)
+        default = str(getattr(value, "value", value)) if shown else ""
     if default:
         yield f"[{default}]"
 
