@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import re
 import shlex
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -62,9 +64,26 @@ def run_line(line: str):
 
 
 @pytest.fixture
-def quick(monkeypatch):
-    """What takes long, on little."""
+def quick(monkeypatch, request):
+    """What takes minutes is called rightly, but not run."""
     monkeypatch.setattr("dcot.bench.demo.run", quick_demo)
+    if "bench" not in request.node.name:
+        return
+    for name in ("paper", "compare"):
+        module = pytest.importorskip(f"dcot.bench.{name}")
+        monkeypatch.setattr(module, "run", not_run(module.run))
+
+
+def not_run(function):
+    """A function that takes what the real one takes, and found nothing."""
+    signature = inspect.signature(function)
+
+    def instead(*arguments, **options):
+        signature.bind(*arguments, **options)
+        results = SimpleNamespace(notes=["a note"], corpora_of=lambda experiment: [])
+        return SimpleNamespace(report="report.html", failures=[], results=results)
+
+    return instead
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
