@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 import typer
 from tests.unit.cli.running import run
 
+from dcot.cli import main
 from dcot.cli.app import app
 
 COMMANDS = [
@@ -78,3 +82,11 @@ def test_missing_extra(missing, monkeypatch):
     assert done.code == 1
     assert 'pip install "dcot[cli]"' in done.err
     assert len(done.err.splitlines()) == 1
+
+
+def test_the_script_is_declared():
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    module, _, name = project["scripts"]["dcot"].partition(":")
+    assert getattr(import_module(module), name) is main
+    extra = project["optional-dependencies"]["cli"]
+    assert {line.split(">")[0] for line in extra} == {"typer", "rich"}
