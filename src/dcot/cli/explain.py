@@ -14,6 +14,7 @@ from dcot.cli.frame import command
 from dcot.cli.session import Session, table
 
 _PANEL = "Reading"
+_READABLE = ("DCoTVectorizer", "DCoT", "DCoTClassifier")
 _COUNT = Annotated[int, typer.Option("-k", min=1, metavar="INT", help="How many to show.")]
 
 
@@ -65,7 +66,9 @@ def explain(
     from dcot.cli.models import load_model
 
     document = _read(text)
-    loaded = load_model(model, "DCoTVectorizer", "DCoT", "DCoTClassifier", hint="use its model")
+    loaded = load_model(
+        model, "DCoTVectorizer", "DCoT", "DCoTClassifier", hint="use the model it was made with"
+    )
     if type(loaded).__name__ == "DCoTClassifier":
         _decision(session, loaded, document, target, k)
         return
@@ -85,7 +88,7 @@ def _read(text: str) -> str:
         return text
     if sys.stdin.isatty():
         raise UserError("standard input is a terminal: pipe a document into it, or quote one")
-    return sys.stdin.read()
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 def _meaning(found: Any, k: int) -> dict[str, Any]:
@@ -195,7 +198,9 @@ def similar(
     """Show the words that mean what a word means."""
     from dcot.cli.models import load_model
 
-    loaded = load_model(model, "DCoTVectorizer", "DCoT", "DCoTClassifier", hint="use its model")
+    loaded = load_model(
+        model, "DCoTVectorizer", "DCoT", "DCoTClassifier", hint="use the model it was made with"
+    )
     find = loaded.cohort if cohort else loaded.similar_terms
     found = find(word, k, layer=layer)
     if session.json:

@@ -210,7 +210,10 @@ def search(
 def _queries() -> list[str]:
     if sys.stdin.isatty():
         raise UserError("standard input is a terminal: pipe queries into it, one a line")
-    found = [line.rstrip("\n") for line in sys.stdin if line.strip()]
+    from dcot.text.decoding import DecodedFile
+
+    lines = DecodedFile(Path("standard input"), sys.stdin.buffer, "strict")
+    found = [line.rstrip("\r\n") for line in lines if line.strip()]
     if not found:
         raise UserError("standard input has no queries: expected one a line")
     return found
