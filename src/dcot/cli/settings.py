@@ -355,6 +355,7 @@ _PLAIN: dict[str, Any] = {
 }
 _PARSED: dict[str, tuple[Callable[[str], Any], str]] = {
     "float": (number, "NUMBER"),
+    "float | None": (number, "NUMBER"),
     "float | Sequence[float]": (_one_or_more_numbers, "NUMBERS"),
     "float | str | None": (_text, "SIZE"),
     "tuple[int, int]": (_pair, "FEWEST,MOST"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 
 import numpy as np
 import polars as pl
@@ -213,6 +214,13 @@ def test_a_terminal_is_no_corpus(shelf):
     done = run("predict", "classifier", "-", terminal=True)
     assert done.code == 1
     assert "standard input is a terminal" in done.err
+
+
+def test_a_file_that_may_not_be_read(shelf, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.R_OK)
+    done = run("predict", "classifier", "news.txt")
+    assert (done.code, done.out) == (1, "")
+    assert "news.txt cannot be read: you have no permission to" in done.err
 
 
 def test_model_and_corpus_the_wrong_way_round(shelf):
