@@ -25,6 +25,7 @@ _Data = Annotated[
     Path | None,
     typer.Option(
         "--data",
+        readable=False,
         metavar="FOLDER",
         show_default="DCOT_DATA",
         help="Where the research corpora are.",
@@ -34,6 +35,7 @@ _Encoder = Annotated[
     Path | None,
     typer.Option(
         "--encoder",
+        readable=False,
         metavar="FOLDER",
         show_default=False,
         help="A sentence-transformers model, as one more rival.",
@@ -56,7 +58,10 @@ def paper(
         typer.Option("--profile", metavar="quick|full", help="Minutes, or hours; can be resumed."),
     ] = "quick",
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the results.")
+        Path,
+        typer.Option(
+            "--output", "-o", readable=False, metavar="FOLDER", help="The folder for the results."
+        ),
     ] = Path("bench-output"),
     only: Annotated[
         list[str] | None,
@@ -154,7 +159,10 @@ def compare(
         int, typer.Option("--draws", min=1, metavar="INT", help="How often labels are drawn.")
     ] = 5,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the results.")
+        Path,
+        typer.Option(
+            "--output", "-o", readable=False, metavar="FOLDER", help="The folder for the results."
+        ),
     ] = Path("compare-output"),
     data: _Data = None,
     encoder: _Encoder = None,

@@ -32,6 +32,7 @@ def demo(
         typer.Option(
             "--output",
             "-o",
+            readable=False,
             metavar="FILE",
             show_default=False,
             help="Draw a picture, too (.png, .svg, .pdf).",

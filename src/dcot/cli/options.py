@@ -1,4 +1,8 @@
-"""Arguments and options that several commands have, each written down once."""
+"""Arguments and options that several commands have, each written down once.
+
+Paths are ``readable=False`` here and elsewhere: typer is not to check them, because what we say
+about a wrong one is of more use, and is no matter of usage.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,10 @@ Corpora = Annotated[
         "a folder of .txt files; - for standard input; or a known corpus, such as r52 or r52:test.",
     ),
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A model folder.")]
+Model = Annotated[
+    Path,
+    typer.Argument(readable=False, metavar="MODEL", show_default=False, help="A model folder."),
+]
 Text = Annotated[
     str | None,
     typer.Option(
@@ -121,6 +128,7 @@ ModelOut = Annotated[
     typer.Option(
         "--output",
         "-o",
+        readable=False,
         metavar="MODEL",
         show_default=False,
         help="The model folder to write; a model that is there is replaced.",

@@ -40,6 +40,7 @@ def predict(
         typer.Option(
             "--output",
             "-o",
+            readable=False,
             metavar="FILE",
             show_default="standard output",
             help="Ends in .parquet, .csv, .tsv, .jsonl, .npz, or .npy (the predictions alone).",

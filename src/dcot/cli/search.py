@@ -56,6 +56,7 @@ def index(
     model: Annotated[
         Path,
         typer.Argument(
+            readable=False,
             metavar="MODEL",
             show_default=False,
             help="A model folder; or the word new: learn one for search from the corpus itself.",
@@ -67,6 +68,7 @@ def index(
         typer.Option(
             "--output",
             "-o",
+            readable=False,
             metavar="INDEX",
             show_default=False,
             help="The index folder to write; an index that is there is replaced.",
@@ -148,7 +150,10 @@ def _unique(ids: list[Any], source: Any) -> list[Any]:
 def search(
     session: Session,
     index: Annotated[
-        Path, typer.Argument(metavar="INDEX", show_default=False, help="An index folder.")
+        Path,
+        typer.Argument(
+            readable=False, metavar="INDEX", show_default=False, help="An index folder."
+        ),
     ],
     query: Annotated[
         str,
@@ -174,6 +179,7 @@ def search(
         typer.Option(
             "--output",
             "-o",
+            readable=False,
             metavar="FILE",
             show_default="standard output",
             help="Ends in .parquet, .csv, .tsv, .jsonl or .npz.",

@@ -33,6 +33,7 @@ def transform(
         typer.Option(
             "--output",
             "-o",
+            readable=False,
             metavar="FILE",
             show_default=False,
             help="Ends in .parquet, .csv, .tsv or .jsonl (features by name), .npz, or .npy (the "
