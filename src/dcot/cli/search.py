@@ -114,7 +114,8 @@ def index(
 
     documents = source.whole()
     start = time.perf_counter()
-    found = SearchIndex(loaded, store_texts=texts, **({} if hybrid is None else {"hybrid": hybrid}))
+    options: dict[str, Any] = {} if hybrid is None else {"hybrid": hybrid}
+    found = SearchIndex(loaded, store_texts=texts, **options)
     found.add(documents.texts, ids=_unique(documents.ids, source), metadata=documents.metadata)
     seconds = time.perf_counter() - start
     size = save_model(found, output, precision)
