@@ -32,10 +32,10 @@ class ProgressBar:
     def __call__(self, message: str, fraction: float) -> None:
         now = time.perf_counter()
         first = message not in self.started
-        if fraction <= 0:  # begins, maybe once more
-            self.started[message] = now
         begun = self.started.setdefault(message, now)
         done = fraction >= 1
+        if done:  # the next time is another piece of work
+            self.started.pop(message)
         if not self.stream.isatty():
             if done:
                 self.stream.write(f"[dcot] {message}: {now - begun:.1f} s\n")
