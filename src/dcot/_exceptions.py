@@ -12,7 +12,8 @@
     ├── MissingExtraError (ImportError)      an optional dependency is not installed
     ├── DatasetError (OSError)               a corpus is missing or not what it should be
     ├── ModelFormatError (ValueError)        a model folder is damaged, foreign or of another format
-    └── ModelFolderError (OSError)           a model folder is missing, or cannot be written
+    ├── ModelFolderError (OSError)           a model folder is missing, or cannot be written
+    └── OutputError (OSError)                a file of results cannot be written
 
 ``dcot.estimator.ModelNotFittedError`` joins them: it also derives from scikit-learn's
 ``NotFittedError`` and so cannot be defined here without importing scikit-learn.
@@ -37,6 +38,7 @@ __all__ = [
     "ModelFormatError",
     "NotAvailableError",
     "OutOfMemoryError",
+    "OutputError",
     "UnknownTermError",
 ]
 
@@ -88,3 +90,7 @@ class ModelFormatError(DcotError, ValueError):
 
 class ModelFolderError(DcotError, OSError):
     """A model folder is missing, is not a folder, or cannot be written or read."""
+
+
+class OutputError(DcotError, OSError):
+    """A file of results cannot be written; what was there before is still there."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 Progress = Callable[[str, float], None]
 
@@ -15,7 +16,12 @@ def silent(message: str, fraction: float) -> None:
 
 
 class ProgressBar:
-    """Draws ``message [#####.....] 50 %  3 s left`` on a terminal; plain lines elsewhere."""
+    """Draws ``message [#####.....] 50 %  3 s left`` on a terminal; plain lines elsewhere.
+
+    ``transient`` erases the line when its work is done; set it on the class for all bars.
+    """
+
+    transient: ClassVar[bool] = False
 
     def __init__(self, stream: TextIO | None = None, width: int = 24) -> None:
         self.stream = stream or sys.stderr
@@ -28,6 +34,8 @@ class ProgressBar:
         first = message not in self.started
         begun = self.started.setdefault(message, now)
         done = fraction >= 1
+        if done:  # the next time is another piece of work
+            self.started.pop(message)
         if not self.stream.isatty():
             if done:
                 self.stream.write(f"[dcot] {message}: {now - begun:.1f} s\n")
@@ -39,7 +47,9 @@ class ProgressBar:
         bar = "#" * filled + "." * (self.width - filled)
         left = (now - begun) * (1 - fraction) / fraction if 0 < fraction < 1 else now - begun
         word = "s" if done else "s left" if fraction > 0 else "s"
-        self.stream.write(f"\r{message:<28} [{bar}] {100 * fraction:3.0f} %  {left:.1f} {word} ")
+        room = shutil.get_terminal_size().columns - 1  # a line that wraps cannot be drawn again
+        line = f"{message:<28} [{bar}] {100 * fraction:3.0f} %  {left:.1f} {word} "[:room]
+        self.stream.write("\r" + line)
         if done:
-            self.stream.write("\n")
+            self.stream.write(f"\r{'':{len(line)}}\r" if self.transient else "\n")
         self.stream.flush()
