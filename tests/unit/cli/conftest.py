@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from tests.unit.cli.running import HAS_SEARCH, run, write_corpora
+from tests.unit.cli.running import run, write_corpora
 
 
 @pytest.fixture
@@ -27,8 +27,7 @@ def models(tmp_path_factory):
     labelled = ("--text", "body", "--label", "topic")
     done += [run("train", source, *labelled, *small, "-o", folder / "classifier")]
     indexed = ("--text", "body", "--id", "number", "--metadata", "topic")
-    if HAS_SEARCH:
-        done += [run("index", folder / "model", source, *indexed, "-o", folder / "index")]
+    done += [run("index", folder / "model", source, *indexed, "-o", folder / "index")]
     assert not any(one.code for one in done), [one.err for one in done]
     return folder
 

@@ -11,10 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import dcot
 from dcot.cli import main
-
-HAS_SEARCH = hasattr(dcot, "SearchIndex")
 
 OIL = [
     "crude oil prices rose",

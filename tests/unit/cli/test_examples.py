@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import typer
-from tests.unit.cli.running import HAS_SEARCH, run
+from tests.unit.cli.running import run
 from tests.unit.cli.test_commands import quick_demo
 
 from dcot.cli import errors
@@ -88,8 +88,6 @@ def not_run(function):
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
 def test_examples_of_the_help_run(name, line, shelf, quick):
-    if name in ("dcot index", "dcot search") and not HAS_SEARCH:
-        pytest.skip("needs dcot.SearchIndex")
     if name in ("dcot predict", "dcot evaluate"):  # where help says model, a classifier is meant
         shutil.rmtree("model")
         shutil.copytree("classifier", "model")
@@ -98,7 +96,6 @@ def test_examples_of_the_help_run(name, line, shelf, quick):
         assert done.rows
 
 
-@pytest.mark.skipif(not HAS_SEARCH, reason="needs dcot.SearchIndex")
 def test_commands_of_the_documentation_run(here, models):
     """In the order of the page, in one folder: what one writes, the next one reads."""
     blocks = re.findall(

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from tests.unit.cli.running import HAS_SEARCH, documents, run
+from tests.unit.cli.running import documents, run
 
 import dcot
 from dcot.cli import output
@@ -187,8 +187,6 @@ def test_an_error_midway_leaves_what_was_there(shelf):
 def test_what_is_no_model_is_not_written_over(shelf, command):
     (shelf / "thesis").mkdir()
     (shelf / "thesis" / "chapter1.tex").write_text("years of work")
-    if command == "index" and not HAS_SEARCH:
-        pytest.skip("needs dcot.SearchIndex")
     more = {"train": ["--label", "topic"], "index": [], "fit": []}[command]
     first = ["model"] if command == "index" else []
     for target in ("thesis", "news.txt", "nowhere/model"):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from tests.unit.cli.running import HAS_SEARCH, documents, run
+from tests.unit.cli.running import documents, run
 
 import dcot
 
 ROWS = documents()
-searching = pytest.mark.skipif(not HAS_SEARCH, reason="needs dcot.SearchIndex")
 
 
 def test_explain_a_word(shelf):
@@ -71,7 +70,6 @@ def test_similar_words_and_cohorts(shelf, kind):
     assert "nasdaq" in run("similar", kind, "nasdaq").out
 
 
-@searching
 def test_search(shelf):
     index = dcot.load("index")
     found = run("search", "index", "opec output", "-k", 3, "--json").json
@@ -83,7 +81,6 @@ def test_search(shelf):
     assert str(expected.ids[0]) in text
 
 
-@searching
 def test_share_of_meaning(shelf):
     index = dcot.load("index")
     for weight in (0, 0.3, 1):
@@ -93,7 +90,6 @@ def test_share_of_meaning(shelf):
     assert run("search", "index", "opec", "--hybrid", 2).code == 2
 
 
-@searching
 def test_filters(shelf):
     found = run("search", "index", "opec nasdaq", "-k", 50, "--where", "topic=oil", "--json").json
     assert {hit["metadata"]["topic"] for hit in found["hits"]} == {"oil"}
@@ -106,7 +102,6 @@ def test_filters(shelf):
     assert "is not COLUMN=VALUE" in run("search", "index", "opec", "--where", "day").err
 
 
-@searching
 def test_many_queries(shelf):
     done = run("search", "index", "-", "-k", 2, "--json", stdin="opec\n\nzzz\nnasdaq\n")
     assert [row["query"] for row in done.rows] == ["opec", "zzz", "nasdaq"]
@@ -120,13 +115,11 @@ def test_many_queries(shelf):
     assert "is a terminal" in run("search", "index", "-", terminal=True).err
 
 
-@searching
 def test_more_than_there_are(shelf):
     found = run("search", "index", "opec", "-k", 1000, "--json").json
     assert len(found["hits"]) == len(ROWS)
 
 
-@searching
 def test_indexes(here, models):
     done = run("index", "new", "news.txt", "-o", "index", "--no-texts", "--json")
     assert done.json["documents"] == len(ROWS)
