@@ -72,12 +72,21 @@ class Context:
                 return None
             if task.stands_for:
                 self.note(
-                    f"{name} was not found: the embedded corpus {task.name} stands in for it. Its "
-                    "figures say nothing about the paper's corpus. Name the directory with the "
+                    f"{name} was not found: the embedded corpus of docstrings stands in for it. "
+                    "Its figures say nothing about the paper's corpus. Name the directory with the "
                     "data (--data DIR, or DCOT_DATA) for the real one."
                 )
             self._tasks[name] = task
         return self._tasks[name]
+
+    def tasks(self, names: Sequence[str]) -> list[Task]:
+        """Those that can be had; what stands in for several corpora comes once."""
+        found: dict[str, Task] = {}
+        for name in names:
+            task = self.task(name, stand_in=True)
+            if task is not None:
+                found.setdefault(task.fingerprint, task)
+        return list(found.values())
 
     def note(self, text: str) -> None:
         """Something that the report has to say."""

@@ -25,7 +25,9 @@ class Profile:
     unlabelled_labels, unlabelled_draws : labelled documents and draws beside them
     published : corpora with published tables
     published_systems : and who is measured on them
+    timed : corpora of table 1
     words_prototypes : of the paper's variant in figure 2
+    systems : who is compared in figure 4 and table 1
     """
 
     name: str
@@ -43,6 +45,7 @@ class Profile:
     unlabelled_draws: int
     published: tuple[str, ...]
     published_systems: tuple[str, ...]
+    timed: tuple[str, ...] = ("reuters", "dmoz")
     words_prototypes: int = 1000
     systems: tuple[str, ...] = tuple(SYSTEMS)
 
@@ -66,6 +69,7 @@ PROFILES = {
         unlabelled_draws=2,
         published=("r8",),
         published_systems=("TF-IDF", "LSI", "dCoT"),
+        timed=("reuters",),
     ),
     "full": Profile(
         name="full",

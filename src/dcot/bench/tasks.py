@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -93,11 +93,6 @@ class Task:
     sampled: bool = False
     min_df: int = 1
 
-    @property
-    def title(self) -> str:
-        """The name, with a mark where it is not the corpus that was meant."""
-        return f"{self.name} (stand-in for {self.stands_for})" if self.stands_for else self.name
-
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the documents, the labels or the split: part of every cell's key."""
@@ -157,7 +152,12 @@ def load_task(name: str, data_dir: DataDir = None, *, stand_in: bool = False) ->
     except DatasetError:
         if not stand_in:
             raise
-        return replace(task_of(datasets.load(STAND_IN), STAND_IN), stands_for=name)
+        return replace(_stand_in(), name=f"{STAND_IN}, standing in for {name}", stands_for=name)
+
+
+@cache
+def _stand_in() -> Task:
+    return task_of(datasets.load(STAND_IN), STAND_IN)
 
 
 def task_of(corpus: datasets.Corpus, name: str = "") -> Task:

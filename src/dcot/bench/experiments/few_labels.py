@@ -19,10 +19,8 @@ CORPORA = ("reuters", "dmoz")  # the paper's two
 
 def jobs(context: Context) -> Iterator[Job]:
     """A job for each corpus and system."""
-    for name in CORPORA:
-        task = context.task(name, stand_in=True)
-        if task is not None:
-            yield from jobs_of(context, task, NAME, tuple(WAYS))
+    for task in context.tasks(CORPORA):
+        yield from jobs_of(context, task, NAME, tuple(WAYS))
 
 
 def jobs_of(context: Context, task: Task, experiment: str, ways: tuple[str, ...]) -> Iterator[Job]:

@@ -103,7 +103,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 def about(task: Task) -> dict[str, Any]:
     """What is said of a corpus."""
     return {
-        "title": task.title,
+        "title": task.name,
         "stands_for": task.stands_for,
         "documents": {
             "train": len(task.train),
