@@ -3,74 +3,41 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names_in, validate_data
+from sklearn.utils.validation import _check_feature_names_in
 
+from dcot._dcot_input import check_features, read_documents, settings_of
+from dcot._dcot_learning import (
+    add_documents,
+    add_terms,
+    learn,
+    learn_path,
+    moments_suffice,
+    solve_moments,
+)
 from dcot._dcot_state import SaveableDCoT
-from dcot._exceptions import (
-    DcotError,
-    InvalidInputError,
-    InvalidParameterError,
-    InvalidTypeError,
-    NotAvailableError,
-    OutOfMemoryError,
-)
-from dcot._machine import format_bytes, parse_bytes
-from dcot._progress import ProgressBar, silent
-from dcot.centred import Matrix
-from dcot.checking import (
-    by_layer,
-    canonical,
-    check_choice,
-    check_integer,
-    check_not_empty,
-    check_number,
-    check_room,
-    check_weights,
-)
-from dcot.layers import Layer, Settings, fit_stack_from_moments, fit_stacks
+from dcot._exceptions import DcotError, InvalidParameterError
+from dcot.explain._matrix import ReadableDCoT
+from dcot.layers import Layer, Settings
 from dcot.moments import Moments
-from dcot.prototypes import choose_prototypes
 from dcot.representation import Representation
-from dcot.solvers import SOLVERS
-from dcot.solvers.choice import allowance
 
 Array = NDArray[Any]
-
-MAX_LAYERS = 100
 
 
 class ModelNotFittedError(DcotError, NotFittedError):
     """The model was used before it was fitted."""
 
 
-def moments_suffice(model: Any) -> bool:
-    """Whether ``partial_fit`` can work with the model's settings."""
-    reasons = []
-    if model.squash != "identity" and model.n_layers != 1:
-        reasons.append("n_layers > 1 with squash='tanh': set squash='identity' or n_layers=1")
-    if model.squash != "identity" and model.normalize is not None:
-        reasons.append("normalize with squash='tanh': set squash='identity' or normalize=None")
-    if model.n_components is not None:
-        reasons.append("n_components: set it to None")
-    if reasons:
-        raise NotAvailableError(
-            "partial_fit cannot give the same model as fit without seeing earlier documents "
-            f"again, because of {'; and '.join(reasons)}. Or collect the documents and use fit"
-        )
-    return True
-
-
-class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
+class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
     """Dense Cohort of Terms: learn to rebuild frequent terms from documents with terms removed.
 
     Parameters
@@ -136,6 +103,12 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
     """
 
     _saved_as: ClassVar = "DCoT"
+
+    # set by fit and partial_fit; None until the moments are solved
+    _representation: Representation | None
+    _prototypes: Array
+    _moments: Moments | None
+    n_documents_: float
 
     def __init__(
         self,
@@ -206,11 +179,7 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
         y : ignored
         sample_weight : how often each document counts, default once
         """
-        X, weights, settings = self._prepare(X, sample_weight)
-        moments = self._moments_of(X, weights)
-        prototypes = self._choose(moments)
-        layers = next(fit_stacks(X, weights, moments, prototypes, [settings]))
-        self._adopt(layers, prototypes, X, weights)
+        learn(self, X, sample_weight)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
@@ -225,20 +194,7 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
         Equal to ``[clone(self).set_params(noise=noise).fit(X) for noise in noises]``; the first
         layers share one Gram matrix, scatter matrix or Krylov space.
         """
-        models = [clone(self).set_params(noise=noise) for noise in noises]
-        if not models:
-            raise InvalidParameterError("noises is empty: give at least one noise level")
-        X, weights, _ = models[0]._prepare(X, sample_weight)
-        variants = [model._settings() for model in models]
-        moments = self._moments_of(X, weights)
-        prototypes = models[0]._choose(moments)
-        stacks = fit_stacks(X, weights, moments, prototypes, variants)
-        for model, layers in zip(models, stacks, strict=True):
-            model.n_features_in_ = models[0].n_features_in_
-            if hasattr(models[0], "feature_names_in_"):
-                model.feature_names_in_ = models[0].feature_names_in_
-            model._adopt(layers, prototypes, X, weights)
-        return models
+        return learn_path(self, X, noises, sample_weight)
 
     @available_if(moments_suffice)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -248,84 +204,13 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
         is next used, so that many small pieces cost no more than a few large ones. A model that
         was learned by ``fit`` has no moments, and starts again.
         """
-        first = getattr(self, "_moments", None) is None
-        if first and self.__sklearn_is_fitted__():
-            warnings.warn(
-                "fit keeps no moments to add to: partial_fit starts a new model, without the "
-                "documents that fit saw; learn from the start with partial_fit",
-                stacklevel=2,
-            )
-        X, weights, settings = self._prepare(X, sample_weight, reset=first)
-        if first:
-            check_room(X.shape[1], X.dtype, settings.memory_limit)
-            self._moments = Moments.empty(X.shape[1], X.dtype)
-        self._moments.add(X, weights)
-        self._representation: Representation | None = None
+        add_documents(self, X, sample_weight)
         return self
 
     def widen(self, n_terms: int) -> Self:
         """Make room for new terms at the end, which no document so far had (``partial_fit``)."""
-        moments = getattr(self, "_moments", None)
-        if moments is not None and n_terms > moments.n_terms:
-            check_room(n_terms, moments.scatter.dtype, parse_bytes(self.memory_limit))
-            self._moments = moments.widened(n_terms)
-            self.n_features_in_ = n_terms
-            self._representation = None
+        add_terms(self, n_terms)
         return self
-
-    def _solve_moments(self) -> None:
-        moments = self._moments
-        check_not_empty(moments)
-        prototypes = self._choose(moments)
-        layers = fit_stack_from_moments(moments, prototypes, self._settings())
-        self._adopt(layers, prototypes, moments=moments)
-
-    def _prepare(
-        self, X: Any, sample_weight: Any, reset: bool = True
-    ) -> tuple[Matrix, Array | None, Settings]:
-        settings = self._settings()
-        X = self._read(X, reset=reset)
-        weights = check_weights(sample_weight, X.shape[0])
-        if weights is not None and not weights.all():
-            X, weights = X[weights > 0], weights[weights > 0]
-        return X, weights, settings
-
-    def _moments_of(self, X: Matrix, weights: Array | None) -> Moments:
-        moments = Moments.of(X, weights)
-        check_not_empty(moments)
-        return moments
-
-    def _choose(self, moments: Moments) -> Array:
-        names = getattr(self, "feature_names_in_", None)
-        return choose_prototypes(self.prototypes, self.n_prototypes, moments, names)
-
-    def _adopt(
-        self,
-        layers: list[Layer],
-        prototypes: Array,
-        X: Matrix | None = None,
-        weights: Array | None = None,
-        moments: Moments | None = None,
-    ) -> None:
-        """Take over what was learned."""
-        self._moments = moments  # type: ignore[assignment]
-        self._prototypes = prototypes
-        if moments is not None:
-            self.n_documents_ = float(moments.n)
-        elif X is not None:
-            self.n_documents_ = float(X.shape[0] if weights is None else weights.sum())
-        representation = Representation(layers, self.output, self.normalize)
-        if self.n_components is not None and X is not None:
-            rank, seed = self.n_components, self.random_state
-            representation = representation.compressed(X, weights, rank, seed)
-        self._representation = representation
-        if not all(layer.converged_ for layer in layers):
-            warnings.warn(
-                f"cg stopped after max_iter={self.max_iter} iterations short of tol={self.tol}: "
-                "raise max_iter or noise, or use a direct solver",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     # -- using ------------------------------------------------------------------------------
 
@@ -335,8 +220,8 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
         Dense, except for ``output="concat"`` with sparse X, which gives CSR.
         """
         representation = self._fitted()
-        X = self._read(X, reset=False)
-        self._check_output(X)
+        X = read_documents(self, X, reset=False)
+        check_features(self, X)
         return representation.transform(X)
 
     def reconstruct(self, X: Any, layer: int | None = None, subtract_bias: bool = False) -> Array:
@@ -349,7 +234,7 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
         subtract_bias : take off what the empty document gives, which is the same for all
         """
         layers = self._fitted().layers
-        X = self._read(X, reset=False)
+        X = read_documents(self, X, reset=False)
         depth = len(layers) if layer is None else layer
         if not isinstance(depth, numbers.Integral) or not 1 <= depth <= len(layers):
             raise InvalidParameterError(
@@ -413,7 +298,7 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
                 f"This {type(self).__name__} instance is not fitted yet: call fit first"
             )
         if self._representation is None:
-            self._solve_moments()
+            solve_moments(self)
         assert self._representation is not None
         return self._representation
 
@@ -427,88 +312,6 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = given
         return tags
 
-    # -- checking ---------------------------------------------------------------------------
-
-    def _check_output(self, X: Matrix) -> None:
-        """Refuse features that are predicted not to fit."""
-        kept = self.n_features_in_ if self.output == "concat" and sp.issparse(X) else 0
-        width = self._n_features_out - kept  # x stays sparse
-        needed, free = float(X.shape[0]) * width * X.dtype.itemsize, allowance(None)
-        if needed > free:
-            raise OutOfMemoryError(
-                f"the features of {X.shape[0]} documents need about {format_bytes(needed)}, and "
-                f"{format_bytes(free)} are free: transform in batches, or set n_components"
-            )
-
     def _settings(self) -> Settings:
         """The parameters, checked."""
-        check_integer("n_prototypes", self.n_prototypes)
-        check_integer("n_layers", self.n_layers, MAX_LAYERS)
-        check_integer("max_iter", self.max_iter)
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components)
-        check_choice("squash", self.squash, ("identity", "tanh"))
-        check_choice("output", self.output, ("layers", "concat", "last"))
-        check_choice("normalize", self.normalize, ("unit", "center", None))
-        check_choice("solver", self.solver, ("auto", *SOLVERS))
-        check_number("tol", self.tol, positive=True)
-        check_number("ridge", self.ridge)
-        noise = by_layer("noise", self.noise, self.n_layers)
-        for value in noise:
-            if not 0 <= value < 1:
-                end = "with every term removed there is nothing to learn from"
-                hint = f": {end}" if value == 1 else ""
-                raise InvalidParameterError(f"noise must be in [0, 1), got {value}{hint}")
-        shrinkage = by_layer("shrinkage", self.shrinkage, self.n_layers)
-        for value in shrinkage:
-            check_number("shrinkage", value)
-        return Settings(
-            noise=noise,
-            shrinkage=shrinkage,
-            ridge=float(self.ridge),
-            squash=self.squash,
-            means=self.normalize is not None,
-            solver=self.solver,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            memory_limit=parse_bytes(self.memory_limit),
-            progress=ProgressBar() if self.verbose else silent,
-        )
-
-    def _read(self, X: Any, reset: bool) -> Matrix:
-        """X as CSR or a C-contiguous array of the dtype to compute in; no copy without need."""
-        try:
-            X = validate_data(
-                self, X, reset=reset, accept_sparse=["csr", "csc", "coo"], dtype="numeric"
-            )
-        except ValueError as error:
-            raise InvalidInputError(str(error)) from error
-        except TypeError as error:
-            raise InvalidTypeError(str(error)) from error
-        dtype = self._dtype_for(X, reset)
-        if sp.issparse(X):
-            X = canonical(X, dtype)
-            values = X.data
-        else:
-            with np.errstate(over="ignore"):
-                X = values = np.ascontiguousarray(X, dtype=dtype)
-        if dtype == np.float32 and not np.isfinite(values).all():
-            raise InvalidInputError(
-                "X has values too large for float32: rescale X, or use dtype='float64'"
-            )
-        return X
-
-    def _dtype_for(self, X: Matrix, reset: bool) -> Any:
-        if not reset and getattr(self, "_representation", None) is not None:
-            return self.layers_[0].coef_.dtype
-        if self.dtype is None:
-            return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
-        try:
-            dtype = np.dtype(self.dtype)
-        except TypeError:
-            dtype = np.dtype(object)
-        if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise InvalidParameterError(
-                f"dtype must be 'float32', 'float64' or None, got {self.dtype!r}"
-            )
-        return dtype
+        return settings_of(self)

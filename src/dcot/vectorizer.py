@@ -11,8 +11,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
 
+from dcot._dcot_learning import moments_suffice
 from dcot._vectorizer_state import SaveableVectorizer
-from dcot.estimator import DCoT, ModelNotFittedError, moments_suffice
+from dcot.estimator import DCoT, ModelNotFittedError
+from dcot.explain._text import ReadableVectorizer
 from dcot.layers import Layer
 from dcot.prototypes import columns_of
 from dcot.text import TermCounter, TermWeighting
@@ -21,7 +23,7 @@ from dcot.text.patterns import DEFAULT_PATTERN
 Array = NDArray[Any]
 
 
-class DCoTVectorizer(SaveableVectorizer, TransformerMixin, BaseEstimator):
+class DCoTVectorizer(ReadableVectorizer, SaveableVectorizer, TransformerMixin, BaseEstimator):
     r"""Turn texts into dCoT features: count terms, weigh them, learn what they mean.
 
     ``fit`` needs no labels: give it all the documents there are. The parameters are those of its
