@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from dcot.bench.jobs import Context, Job, candidates_of, corpus_key, digest
-from dcot.bench.protocol import WAYS, draws, score
+from dcot.bench.protocol import WAYS, draws, hits, score
 from dcot.bench.store import Key, Result
 from dcot.bench.systems import System
 from dcot.bench.tasks import Task
@@ -79,12 +79,12 @@ def _work(
     for key in missing:
         budget = n if key["labels"] == "all" else int(key["labels"])
         found = ways[key["way"]].judge(candidates, labels, orders[key["draw"]], budget, n_test)
-        yield (
-            key,
-            {
-                **score(truth, found.predicted),
-                "setting": found.setting,
-                "strength": found.strength,
-                "score_on_training_labels": found.score,
-            },
-        )
+        result: Result = {
+            **score(truth, found.predicted),
+            "setting": found.setting,
+            "strength": found.strength,
+            "score_on_training_labels": found.score,
+        }
+        if key["labels"] == "all":  # one draw: documents are what can be paired
+            result["hits"] = hits(truth, found.predicted)
+        yield key, result

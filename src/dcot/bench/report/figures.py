@@ -10,10 +10,9 @@ import numpy as np
 
 from dcot._extras import require
 from dcot.bench.protocol import WAYS
-from dcot.bench.report._charts import label_curves, noise_heatmap
 from dcot.bench.report.results import Results
 from dcot.bench.systems import OURS, PAPER
-from dcot.plots import word_columns
+from dcot.plots import label_curves, noise_heatmap, word_columns
 
 # Those of the paper's figure 4 and SDA; the others are in the tables, to keep curves apart.
 DRAWN = ("bag of words", "TF-IDF", "LSI", "LDA", "SDA", PAPER, OURS)

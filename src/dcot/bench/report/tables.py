@@ -12,6 +12,7 @@ from scipy.stats import ttest_rel
 
 from dcot.bench.experiments import published, timing
 from dcot.bench.progress import spoken
+from dcot.bench.protocol import mcnemar
 from dcot.bench.report.results import Results
 from dcot.bench.systems import OURS
 
@@ -86,13 +87,22 @@ def by_budget(results: Results, experiment: str, corpus: str, way: str, metric: 
         cells = [percent(values[system][b]) if b in values[system] else "failed" for b in found]
         rows.append([system, *cells])
     if OURS in values:
-        rows.append(["*dCoT against the best rival*", *(_gain(values, label) for label in found)])
+        paired = {
+            cell.key["system"]: cell.result["hits"]
+            for cell in results.select(experiment, corpus=corpus, way=way, labels="all")
+            if "hits" in cell.result and metric == "accuracy"
+        }
+        gains = [_gain(values, label, paired if label == "all" else {}) for label in found]
+        rows.append(["*dCoT against the best rival*", *gains])
     name = "Accuracy" if metric == "accuracy" else "Macro-F1"
     return Table(f"{name} (%), {results.title(corpus)}", ["labels", *map(str, found)], rows, best)
 
 
-def _gain(values: dict[str, dict[Any, Array]], label: Any) -> str:
-    """Against the rival that is best on the test documents: a hard comparison, on purpose."""
+def _gain(values: dict[str, dict[Any, Array]], label: Any, paired: dict[str, str]) -> str:
+    """Against the rival that is best on the test documents: a hard comparison, on purpose.
+
+    p is that of a paired t-test over draws; where there is one draw, of McNemar's exact test.
+    """
     rivals = {
         name: cells[label]
         for name, cells in values.items()
@@ -106,6 +116,8 @@ def _gain(values: dict[str, dict[Any, Array]], label: Any) -> str:
     text = f"{gain:+.1f} ({rival}"
     if len(ours) > 1 and len(ours) == len(rivals[rival]) and np.ptp(ours - rivals[rival]) > 0:
         text += f", p {ttest_rel(ours, rivals[rival]).pvalue:.2f}"
+    elif OURS in paired and rival in paired:
+        text += f", p {mcnemar(paired[OURS], paired[rival]):.2f}"
     return text + ")"
 
 

@@ -50,7 +50,8 @@ def as_csv(results: Results) -> str:
     """A line a cell; what is not a number or a word is JSON inside its field."""
     rows: list[dict[str, Any]] = []
     for cell in results.cells:
-        flat = {**cell.key, **{f"result.{k}": v for k, v in cell.result.items() if k != "columns"}}
+        shown = {k: v for k, v in cell.result.items() if k not in ("columns", "hits")}
+        flat = {**cell.key, **{f"result.{k}": v for k, v in shown.items()}}
         rows.append({**flat, "seconds": cell.seconds, "commit": cell.commit})
     names = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()

@@ -78,8 +78,10 @@ def _from_counts(model: DCoT, documents: Documents) -> list[Any]:
     return outputs_of(model, documents.counts, None)
 
 
-def _from_some_terms(model: DCoT, columns: Any, documents: Documents) -> list[Any]:
-    return outputs_of(model, documents.tfidf[:, columns], None)
+def _from_some_terms(model: DCoT, columns: Any, documents: Documents) -> dict[str, list[Any]]:
+    """Layers by the form of their rows: settings share them, for they are large."""
+    layers = outputs_of(model, documents.tfidf[:, columns], None)
+    return {rows: [scaled(Z, rows) for Z in layers] for rows in ROWS}
 
 
 class PaperDCoT(System):
@@ -141,8 +143,8 @@ class Msda(System):
                 def features(
                     documents: Documents, setting: Setting = setting, outputs: Any = outputs
                 ) -> Blocks:
-                    blocks = [documents.tfidf, *outputs(documents)[: setting["layers"]]]
-                    return [scaled(block, setting["rows"]) for block in blocks]
+                    layers = outputs(documents)[setting["rows"]]
+                    return [documents.tfidf, *layers[: setting["layers"]]]
 
                 yield Learned(setting, features)
 

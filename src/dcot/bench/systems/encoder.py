@@ -58,7 +58,7 @@ class StaticEmbeddings(System):
         return [{"model": "wordllama"}]
 
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
-        model = require("wordllama", "encoder").WordLlama.load()
+        model = require("wordllama", "encoder").WordLlama.load(disable_download=True)
 
         def encode(documents: Documents) -> Any:
             return model.embed(texts_of(documents), norm=True)
@@ -67,7 +67,10 @@ class StaticEmbeddings(System):
 
 
 def _fixed(settings: Sequence[Setting], encode: Any) -> Iterator[Learned]:
-    vectors = remembered(lambda documents: np.asarray(encode(documents), dtype=np.float32))
+    def vectors_of(documents: Documents) -> Any:
+        return np.nan_to_num(np.asarray(encode(documents), dtype=np.float32))  # empty texts
+
+    vectors = remembered(vectors_of)
 
     def features(documents: Documents) -> Blocks:
         return [vectors(documents)]
