@@ -48,15 +48,15 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _measured(request: dict[str, Any]) -> dict[str, Any]:
-    from dcot.bench.systems import SYSTEMS
-    from dcot.bench.systems.encoder import Encoder
+    from dcot.bench.systems import SYSTEMS, Encoder, StaticEmbeddings, System
     from dcot.bench.tasks import load_task
 
     task = load_task(request["corpus"], request.get("data"), stand_in=True)
     if request.get("sample"):
         task = task.sample(*request["sample"])
     folder = request.get("encoder")
-    system = Encoder(folder) if folder else SYSTEMS[request["system"]]
+    known: dict[str, System] = {**SYSTEMS, StaticEmbeddings.name: StaticEmbeddings()}
+    system = Encoder(folder) if folder else known[request["system"]]
     setting = system.settings(request["size"])[0]
     learned, test = task.documents(task.train, task.test)
     _compile(learned)

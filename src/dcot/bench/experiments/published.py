@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from dcot.bench.experiments.few_labels import keys_of, work_of
 from dcot.bench.jobs import Context, Job
-from dcot.bench.protocol import WAYS
 
 NAME = "published"
 
@@ -35,7 +34,7 @@ THEIRS = (
 
 
 def jobs(context: Context) -> Iterator[Job]:
-    """A job for each corpus and system: all labels, both ways of choosing."""
+    """A job for each corpus and system: all labels."""
     for name in context.profile.published:
         task = context.full_task(name)
         if task is None:
@@ -43,7 +42,7 @@ def jobs(context: Context) -> Iterator[Job]:
         for system in context.systems_for(task, context.profile.published_systems):
             keys = [
                 key
-                for key in keys_of(context, task, system, NAME, tuple(WAYS))
+                for key in keys_of(context, task, system, NAME, context.profile.published_ways)
                 if key["labels"] == "all"
             ]
             cost = len(context.settings(system)) * len(task.train) / 1000 * 2

@@ -58,7 +58,10 @@ class StaticEmbeddings(System):
         return [{"model": "wordllama"}]
 
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
-        model = require("wordllama", "encoder").WordLlama.load(disable_download=True)
+        library = require("wordllama", "encoder")
+        # Its own files are found as a cache: without that it looks for a folder it does not have.
+        own = Path(library.__file__ or "").parent
+        model = library.WordLlama.load(cache_dir=own, disable_download=True)
 
         def encode(documents: Documents) -> Any:
             return model.embed(texts_of(documents), norm=True)
