@@ -114,8 +114,7 @@ class Task:
 
         Terms that too few documents to learn from have are left out: nothing is known of them.
         """
-        seen = np.asarray((self.counts[learned] > 0).sum(axis=0)).ravel()
-        known = np.flatnonzero(seen >= self.min_df)
+        known = self._known(learned)
         if not len(known):
             raise InvalidInputError(f"{self.name}: the documents to learn from have no terms")
         counts = self.counts[:, known]
@@ -127,6 +126,16 @@ class Task:
             return Documents(counts[rows], tfidf, texts)
 
         return part(learned), part(wanted)
+
+    def _known(self, learned: Array) -> Array:
+        seen = np.asarray((self.counts[learned] > 0).sum(axis=0)).ravel()
+        return np.flatnonzero(seen >= self.min_df)
+
+    def known_terms(self, learned: Array) -> Array:
+        """The terms behind the columns of `documents`."""
+        if self.terms is None:
+            raise InvalidInputError(f"{self.name} comes as counts, without its vocabulary")
+        return self.terms[self._known(learned)]
 
     def sample(self, n_train: int, n_test: int, n_unlabelled: int = 0) -> Task:
         """A random part of each side, always the same one."""

@@ -46,7 +46,7 @@ def few_labels(means, way="validation"):
         cell(
             "few-labels",
             system,
-            {"accuracy": mean + shift, "macro_f1": mean / 2},
+            {"accuracy": mean + shift, "macro_f1": mean / 2, "labelled": labels},
             way=way,
             labels=labels,
             draw=draw,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dcot import DCoT
@@ -18,8 +17,7 @@ ARCHIVE = Path(os.environ.get("DCOT_DATA", "")) / "reuters21578.tar.gz"
 @pytest.fixture(scope="module")
 def result(task):
     learned, _ = task.documents(task.train, task.test)
-    seen = np.asarray((task.counts[task.train] > 0).sum(axis=0)).ravel()
-    terms = task.terms[seen >= task.min_df]
+    terms = task.known_terms(task.train)
     model = DCoT(60).fit(learned.tfidf)
     return columns_of(model, learned.tfidf, terms, ["crudeab", "grainab", "nosuchword"])
 
@@ -48,9 +46,8 @@ def test_the_empty_document_gives_the_most_frequent(result):
 def test_reuters():
     task = load_task("reuters-text").sample(3000, 1)
     learned, _ = task.documents(task.train, task.test)
-    seen = np.asarray((task.counts[task.train] > 0).sum(axis=0)).ravel()
     model = DCoT(1000, tol=1e-3).fit(learned.tfidf)
-    terms = task.terms[seen >= task.min_df]
+    terms = task.known_terms(task.train)
     found = columns_of(model, learned.tfidf, terms, ["reagan", "nasdaq"])
     assert found["ranks"]["reagan → president"]["layer 1"] <= DEPTH
     assert found["empty_among_most_frequent"] >= 0.75

@@ -84,6 +84,7 @@ def _work(
             "setting": found.setting,
             "strength": found.strength,
             "score_on_training_labels": found.score,
+            "labelled": budget,
         }
         if key["labels"] == "all":  # one draw: documents are what can be paired
             result["hits"] = hits(truth, found.predicted)

@@ -47,15 +47,16 @@ def jobs(context: Context) -> Iterator[Job]:
             "system": system,
             "n_prototypes": context.profile.words_prototypes if system == PAPER else 3000,
             "words": words,
+            "learned": "all documents",
         }
         yield Job(f"{NAME}, {system}", [key], partial(_work, task), 10)
 
 
 def _work(task: Task, missing: list[Key]) -> Iterator[tuple[Key, Result]]:
-    learned, _ = task.documents(task.train, task.test[:1])
-    assert task.terms is not None
-    seen = np.asarray((task.counts[task.train] > 0).sum(axis=0)).ravel()
-    terms = task.terms[seen >= task.min_df]
+    """Nothing is classified here, so all documents are learned from."""
+    rows = np.concatenate([task.train, task.test, task.unlabelled])
+    learned, _ = task.documents(rows, rows[:1])
+    terms = task.known_terms(rows)
     for key in missing:
         paper = key["system"] == PAPER
         X = learned.counts if paper else learned.tfidf

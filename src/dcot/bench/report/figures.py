@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcot._extras import require
+from dcot.bench.experiments.words import EMPTY
 from dcot.bench.protocol import WAYS
 from dcot.bench.report.results import Results
 from dcot.bench.systems import OURS, PAPER
@@ -42,7 +43,8 @@ def _words(results: Results) -> Iterator[tuple[str, str, Any]]:
     for system in results.systems_of("words"):
         cell = results.select("words", system=system)[0]
         for layer, columns in cell.result["columns"].items():
-            shown = {word: [tuple(pair) for pair in column] for word, column in columns.items()}
+            words = [word for word in (EMPTY, *cell.key["words"]) if word in columns]
+            shown = {word: [tuple(pair) for pair in columns[word]] for word in words}
             figure, (ax,) = _axes(1, 1.35 * len(shown), 4.2)
             word_columns(shown, ax=ax)
             name = f"words-{slug(system)}-{slug(layer)}"
@@ -93,6 +95,7 @@ def _few_labels(results: Results) -> Iterator[tuple[str, str, Any]]:
                     curves = _curves(results, experiment, corpus, way, metric)
                     label = f"{title} on test documents (%)"
                     label_curves(curves, ax=ax, title=results.title(corpus), label=label)
+                _one_legend(figure, axes)
                 caption = (
                     f"{title[0].upper()}{title[1:]} by number of labelled documents "
                     f"({kind.title}); bars are one standard deviation over the draws, the "
@@ -104,14 +107,25 @@ def _few_labels(results: Results) -> Iterator[tuple[str, str, Any]]:
 def _curves(
     results: Results, experiment: str, corpus: str, way: str, metric: str
 ) -> dict[str, dict[int, Any]]:
-    n = int(results.corpora[corpus]["documents"]["train"])
     curves = {}
     for system in results.systems_of(experiment, corpus=corpus, way=way):
         options = {"corpus": corpus, "way": way, "system": system}
         found = results.values(experiment, "labels", metric, **options)
         if system in DRAWN or system not in _known():
-            curves[system] = {n if b == "all" else int(b): v for b, v in found.items()}
+            sizes = {
+                cell.key["labels"]: cell.result["labelled"]
+                for cell in results.select(experiment, **options)
+            }
+            curves[system] = {sizes[label]: values for label, values in found.items()}
     return curves
+
+
+def _one_legend(figure: Any, axes: list[Any]) -> None:
+    """Beside the panels, where it hides no curve."""
+    for ax in axes:
+        ax.get_legend().remove()
+    handles, names = axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside right center", frameon=False, handlelength=3.5)
 
 
 def _known() -> set[str]:
@@ -160,6 +174,7 @@ def _unlabelled(results: Results) -> Iterator[tuple[str, str, Any]]:
         label_curves(curves, ax=ax, title=f"{results.title(corpus)}, {labels} labels")
         ax.set_xlabel("documents learned from, without labels")
         ax.tick_params(axis="x", labelsize=8)
+    _one_legend(figure, axes)
     caption = "Accuracy by the number of documents that the representation is learned from."
     yield "unlabelled", caption, figure
 

@@ -114,7 +114,7 @@ def _about(results: Results) -> str:
         text = f"{sizes} documents, {corpus['classes']} classes (before any sampling)."
         if corpus["unseen_classes"]:
             text += f" {corpus['unseen_classes']} classes have test documents only; they stay in."
-        text += f" Licence: {corpus['licence']}. {corpus['citation']}"
+        text += f" Licence: {corpus['licence'].rstrip('.')}. {corpus['citation']}"
         lines.append(f"<dt>{escape(corpus['title'])}</dt><dd>{escape(text)}</dd>")
     versions = ", ".join(f"{name} {version}" for name, version in facts.versions().items())
     lines.append(f"</dl><h3>Versions</h3><p>{escape(versions)}</p>")

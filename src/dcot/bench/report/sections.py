@@ -27,8 +27,9 @@ class Section:
 _WHAT = {
     "words": (
         "Words (figure 2)",
-        "A model is learned on Reuters text; then a document of a single word shows which "
-        "prototypes that word means, in the first layer and after recursion.",
+        "A model is learned on the stories of Reuters-21578 that have one topic or are outside the "
+        "ModApte split, as text; then a document of a single word shows which prototypes that word "
+        "means, in the first layer and after recursion.",
     ),
     "noise": (
         "Noise and layers (figure 3)",
