@@ -51,6 +51,12 @@ def one_thread():
         yield
 
 
+@pytest.fixture
+def made():
+    """The maker of corpora itself."""
+    return make_corpus
+
+
 @pytest.fixture(scope="session")
 def corpus():
     return make_corpus()
