@@ -28,7 +28,8 @@ def jobs_of(context: Context, task: Task, experiment: str, ways: tuple[str, ...]
     for system in context.systems_for(task, context.profile.systems):
         keys = keys_of(context, task, system, experiment, ways)
         work = work_of(context, task, system, unlabelled=experiment == "compare")
-        cost = len(context.settings(system)) * len(task.train) / 1000 * (3 if system.slow else 1)
+        size = len(context.settings(system)) * len(task.train) / 1000
+        cost = size * (0.08 * len(keys) + (5 if system.slow else 0))
         yield Job(f"{experiment}, {task.name}, {system.name}", keys, work, cost)
 
 

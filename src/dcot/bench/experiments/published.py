@@ -45,6 +45,7 @@ def jobs(context: Context) -> Iterator[Job]:
                 for key in keys_of(context, task, system, NAME, context.profile.published_ways)
                 if key["labels"] == "all"
             ]
-            cost = len(context.settings(system)) * len(task.train) / 1000 * 2
+            each = 2 + 0.5 * len(context.settings(system))
+            cost = len(task.train) / 1000 * len(keys) * each
             title = f"{NAME}, {task.name}, {system.name}"
             yield Job(title, keys, work_of(context, task, system), cost)

@@ -31,7 +31,7 @@ def jobs(context: Context) -> Iterator[Job]:
                 "setting": digest(setting),
             }
             work = partial(_work, context, task, system)
-            cost = 10 + len(task.train) / 1000 * (20 if system.slow else 1)
+            cost = 4 + len(task.train) / 1000 * (10 if system.slow else 1)
             yield Job(f"{NAME}, {task.name}, {system.name}", [key], work, cost)
 
 

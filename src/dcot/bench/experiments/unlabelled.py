@@ -57,7 +57,8 @@ def _job(context: Context, task: Task, system: System, size: int) -> Job:
         if budget <= len(task.train)
     ]
     work = partial(_work, context, task, system, size)
-    cost = len(_settings(context, system)) * size / 1000 * (3 if system.slow else 1)
+    each = size / 1000 * (3 if system.slow else 0.3) + 0.3 * len(keys)
+    cost = len(_settings(context, system)) * each
     return Job(f"{NAME}, {task.name}, {system.name}, {size} documents", keys, work, cost)
 
 
