@@ -40,12 +40,12 @@ def jobs(context: Context) -> Iterator[Job]:
         return
     usual = STAND_IN_WORDS if task.stands_for else WORDS
     words = list(dict.fromkeys((*usual, *context.words)))
-    for system in (PAPER, OURS):
+    for system, r in zip((PAPER, OURS), context.profile.words_prototypes, strict=True):
         key: Key = {
             "experiment": NAME,
             **corpus_key(task),
             "system": system,
-            "n_prototypes": context.profile.words_prototypes if system == PAPER else 3000,
+            "n_prototypes": r,
             "words": words,
             "learned": "all documents",
         }

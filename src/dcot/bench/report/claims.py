@@ -115,7 +115,9 @@ def _noise(results: Results, system: str) -> tuple[str, str]:
     grid = _grid(results, system)
     if not grid:
         return MISSING, ""
-    (noise, depth), best = max(grid.items(), key=lambda item: item[1])
+    # Of equals the one with fewer layers, then less noise: the harder reading of the claim.
+    noise, depth = min(grid, key=lambda place: (-grid[place], place[1], place[0]))
+    best = grid[noise, depth]
     without = max((value for (x, _), value in grid.items() if x == 0), default=float("nan"))
     verdict = HOLDS if noise >= 0.7 else PARTLY if noise >= 0.5 else NOT
     return verdict, (

@@ -178,7 +178,7 @@ def _published(results: Results) -> list[str]:
         found.append(
             f"{results.title(corpus)}: the best measured is {best.key['system']} with "
             f"{100 * best.result['accuracy']:.2f} %"
-            + (f", dCoT has {100 * max(ours):.2f} %" if ours else "")
+            + (f", dCoT has {100 * max(ours):.2f} %" if ours and best.key["system"] != OURS else "")
             + f"; the best published here is {top.system} with {getattr(top, names[corpus]):.2f} %."
         )
     return found
