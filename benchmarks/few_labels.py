@@ -31,7 +31,7 @@ from dcot.classifier import JUDGED
 from dcot.layers import Settings
 from dcot.moments import Moments
 from dcot.representation import Representation
-from dcot.ridge import KernelRidge, solve_ridge, targets_of
+from dcot.ridge import KernelRidge, finer_alpha, solve_ridge, targets_of
 from dcot.selection import _blocks, _stacks, best_of, read_grid, star
 
 BUDGETS = (50, 100, 200, 500, 1000)
@@ -97,7 +97,10 @@ def predict(
     best = best_of(losses, np.ones(len(some))) if prior else int(losses.mean(axis=1).argmin())
     F = candidates[best]
     kernel = products(F, labelled, labelled)
-    dual, intercept = solve_ridge(kernel, targets, fits[best].alpha)
+    alpha = fits[best].alpha
+    if len(labelled) > JUDGED:
+        alpha = finer_alpha(kernel, targets, alpha, None, np.random.RandomState(0))
+    dual, intercept = solve_ridge(kernel, targets, alpha)
     del kernel
     return classes[(products(F, judged, labelled) @ dual + intercept).argmax(axis=1)]
 

@@ -13,13 +13,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from dcot._exceptions import InvalidParameterError
 from dcot.centred import Matrix
 from dcot.labels import Labels
 from dcot.representation import combined, products
-from dcot.ridge import KernelRidge, solve_ridge
+from dcot.ridge import KernelRidge, finer_alpha, solve_ridge
 
 Array = NDArray[Any]
 
@@ -55,8 +56,13 @@ def fit_linear(
     """
     kernel = products(features, features)
     if isinstance(kind, str) and kind == "ridge":
-        dual, intercept = solve_ridge(kernel, labels.targets, ridge.alpha, weights)
-        return Learner(combined(features, dual), intercept, ridge.strength)
+        alpha = ridge.alpha
+        if len(kernel) > len(ridge.losses):  # settings were judged on some of the documents
+            alpha = finer_alpha(
+                kernel, labels.targets, alpha, weights, check_random_state(random_state)
+            )
+        dual, intercept = solve_ridge(kernel, labels.targets, alpha, weights)
+        return Learner(combined(features, dual), intercept, ridge.strength * alpha / ridge.alpha)
     estimator = _estimator(kind, random_state)
     values, vectors = np.linalg.eigh(kernel.astype(np.float64))
     kept = values > values[-1] * 1e-10

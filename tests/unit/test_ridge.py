@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from dcot.ridge import STRENGTHS, KernelRidge, solve_ridge, targets_of
+from dcot.ridge import STRENGTHS, KernelRidge, finer_alpha, solve_ridge, targets_of
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +63,19 @@ def test_one_document_a_class_and_identical_documents_stay_finite():
     for F in (np.eye(3), np.ones((3, 4))):
         model = KernelRidge.fit(F @ F.T, targets_of(np.array([0, 1, 2]))[1])
         assert np.isfinite(model.decision(F @ F.T)).all()
+
+
+def test_a_finer_strength_for_more_documents():
+    """Chosen by held-out documents, against solving each strength by hand."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 40))
+    targets = np.sign(X[:, :2] + 0.1 * rng.normal(size=(60, 2)))
+    kernel = X @ X.T
+    found = finer_alpha(kernel, targets, 200.0, None, np.random.RandomState(3))
+    held, others = np.split(np.random.RandomState(3).permutation(60), [6])
+    errors = []
+    for alpha in (200.0, 100.0, 50.0, 20.0):
+        model = Ridge(alpha=alpha).fit(X[others], targets[others])
+        errors.append(((model.predict(X[held]) - targets[held]) ** 2).sum())
+    assert found == (200.0, 100.0, 50.0, 20.0)[int(np.argmin(errors))]
+    assert found < 200.0
