@@ -71,7 +71,7 @@ def read_documents(model: Any, X: Any, reset: bool) -> Matrix:
         raise InvalidInputError(str(error)) from error
     except TypeError as error:
         raise InvalidTypeError(str(error)) from error
-    dtype = _dtype_for(model, X, reset)
+    dtype = dtype_for(model, X, reset)
     if sp.issparse(X):
         X = canonical(X, dtype)
         values = X.data
@@ -85,7 +85,7 @@ def read_documents(model: Any, X: Any, reset: bool) -> Matrix:
     return X
 
 
-def _dtype_for(model: Any, X: Matrix, reset: bool) -> Any:
+def dtype_for(model: Any, X: Matrix, reset: bool) -> Any:
     if not reset and getattr(model, "_representation", None) is not None:
         return model.layers_[0].coef_.dtype
     if model.dtype is None:

@@ -24,10 +24,12 @@ from dcot._dcot_learning import (
     solve_moments,
 )
 from dcot._dcot_state import SaveableDCoT
+from dcot._dcot_streaming import learn_from_source
 from dcot._exceptions import DcotError, InvalidParameterError
 from dcot.layers import Layer, Settings
 from dcot.moments import Moments
 from dcot.representation import Representation
+from dcot.sources import as_source
 
 Array = NDArray[Any]
 
@@ -174,11 +176,17 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : sparse or dense matrix, documents × terms
+        X : sparse or dense matrix, documents × terms; or a source of such batches
+            (``dcot.sources``: a list of blocks, ``.npz`` files, a function that returns an
+            iterator), which is read as often as the layers need and never held
         y : ignored
         sample_weight : how often each document counts, default once
         """
-        learn(self, X, sample_weight)
+        source = as_source(X)
+        if source is None:
+            learn(self, X, sample_weight)
+        else:
+            learn_from_source(self, source, sample_weight)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
