@@ -12,12 +12,16 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
 
 from dcot._dcot_learning import moments_suffice
+from dcot._machine import parse_bytes
 from dcot._vectorizer_state import SaveableVectorizer
+from dcot._vectorizer_streaming import learn_from_texts
 from dcot.estimator import DCoT, ModelNotFittedError
 from dcot.layers import Layer
 from dcot.prototypes import columns_of
+from dcot.solvers.choice import allowance
 from dcot.text import TermCounter, TermWeighting
 from dcot.text.patterns import DEFAULT_PATTERN
+from dcot.text.streams import as_text_source
 
 Array = NDArray[Any]
 
@@ -157,11 +161,18 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
 
         Parameters
         ----------
-        raw_documents : list, generator, array, column or reader of texts
+        raw_documents : list, generator, array, column or reader of texts; or a source of batches
+            (``dcot.sources``, ``dcot.text.TextSource``, a function that returns an iterator),
+            which is read as often as needed and never held. So are files that are large beside
+            the memory.
         y : ignored
         sample_weight : how often each text counts for the representation, default once
         """
-        self._fit(raw_documents, sample_weight)
+        source = as_text_source(raw_documents, allowance(parse_bytes(self.memory_limit)))
+        if source is None:
+            self._fit(raw_documents, sample_weight)
+        else:
+            learn_from_texts(self, source, sample_weight)
         return self
 
     def fit_transform(
