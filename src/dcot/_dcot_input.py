@@ -21,6 +21,7 @@ from dcot.checking import by_layer, canonical, check_choice, check_integer, chec
 from dcot.layers import Settings
 from dcot.solvers import SOLVERS
 from dcot.solvers.choice import allowance
+from dcot.sources import Source
 
 MAX_LAYERS = 100
 
@@ -63,6 +64,10 @@ def settings_of(model: Any) -> Settings:
 
 def read_documents(model: Any, X: Any, reset: bool) -> Matrix:
     """X as CSR or a C-contiguous array of the dtype to compute in; no copy without need."""
+    if isinstance(X, Source) or (callable(X) and not hasattr(X, "shape")):
+        raise InvalidTypeError(
+            "got a source of batches, expected a matrix: fit and transform_to read sources"
+        )
     try:
         X = validate_data(
             model, X, reset=reset, accept_sparse=["csr", "csc", "coo"], dtype="numeric"

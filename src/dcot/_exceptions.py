@@ -11,7 +11,8 @@
     ├── MissingExtraError (ImportError)      an optional dependency is not installed
     ├── DatasetError (OSError)               a corpus is missing or not what it should be
     ├── ModelFormatError (ValueError)        a model folder is damaged, foreign or of another format
-    └── ModelFolderError (OSError)           a model folder is missing, or cannot be written
+    ├── ModelFolderError (OSError)           a model folder is missing, or cannot be written
+    └── OutputError (OSError)                features cannot be written; what is there is kept
 
 ``dcot.estimator.ModelNotFittedError`` joins them: it also derives from scikit-learn's
 ``NotFittedError`` and so cannot be defined here without importing scikit-learn.
@@ -34,6 +35,7 @@ __all__ = [
     "ModelFormatError",
     "NotAvailableError",
     "OutOfMemoryError",
+    "OutputError",
 ]
 
 
@@ -75,3 +77,7 @@ class ModelFormatError(DcotError, ValueError):
 
 class ModelFolderError(DcotError, OSError):
     """A model folder is missing, is not a folder, or cannot be written or read."""
+
+
+class OutputError(DcotError, OSError):
+    """Features cannot be written: a full disk, no permission; what was written is kept."""

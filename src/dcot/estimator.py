@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -26,10 +27,11 @@ from dcot._dcot_learning import (
 from dcot._dcot_state import SaveableDCoT
 from dcot._dcot_streaming import learn_from_source
 from dcot._exceptions import DcotError, InvalidParameterError
+from dcot._writing import write_transformed
 from dcot.layers import Layer, Settings
 from dcot.moments import Moments
 from dcot.representation import Representation
-from dcot.sources import as_source
+from dcot.sources import Blocks, as_source
 
 Array = NDArray[Any]
 
@@ -230,6 +232,26 @@ class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
         X = read_documents(self, X, reset=False)
         check_features(self, X)
         return representation.transform(X)
+
+    def transform_to(
+        self, X: Any, path: str | Path, *, overwrite: bool = False, progress: Any = None
+    ) -> int:
+        """Write the features of a large corpus to a file, batch by batch; how many documents.
+
+        After a crash, or when the disk was full, the same call goes on where it stopped.
+
+        Parameters
+        ----------
+        X : documents × terms, or a source of such batches (see ``fit``)
+        path : ``….npy`` for one array, which ``numpy.load(path, mmap_mode="r")`` maps; any other
+            name becomes a folder of parquet files, in order, with the columns ``document`` (its
+            place) and ``features``
+        overwrite : replace what is there, finished or not
+        progress : ``progress(message, fraction)`` is called as the work goes on; by default a bar
+            with documents/s and the time left, if ``verbose``
+        """
+        source = as_source(X) or Blocks([read_documents(self, X, reset=False)])
+        return write_transformed(self, self, source, path, overwrite, progress)
 
     def reconstruct(self, X: Any, layer: int | None = None, subtract_bias: bool = False) -> Array:
         """The rebuilt prototype values of a layer, before they are scaled.
