@@ -64,7 +64,7 @@ def state_of(model: Any, keep_moments: bool) -> Contents:
         "output": representation.output,
         "normalize": representation.normalize,
         "n_components": _width(representation.components),
-        "layers": [_layer_settings(layer) for layer in layers],
+        "layers": [layer_settings(layer) for layer in layers],
         "moments": None,
         "container": getattr(model, "_sklearn_output_config", {}).get("transform"),
     }
@@ -91,7 +91,7 @@ def _parameters(model: Any, keep_moments: bool) -> dict[str, Any]:
     return parameters
 
 
-def _layer_settings(layer: Layer) -> dict[str, Any]:
+def layer_settings(layer: Layer) -> dict[str, Any]:
     return {
         "squash": layer.squash,
         "solver": layer.solver_,
@@ -176,10 +176,8 @@ def _plain(value: Any) -> str:
 def restore(model: Any, contents: Contents, settings: dict[str, Any]) -> None:
     """Make a DCoT that was just constructed the fitted one."""
     d, r = count(settings, "n_terms", 1), count(settings, "n_prototypes", 1)
-    prototypes = contents.array("prototypes", (r,), "i")
-    if prototypes[0] < 0 or prototypes[-1] >= d or (np.diff(prototypes) <= 0).any():
-        raise ModelFormatError(f"the prototypes are not increasing columns of {d} terms{DAMAGED}")
-    layers = _layers(contents, settings, d, r)
+    prototypes = check_prototypes(contents, d, r)
+    layers = restore_layers(contents, settings, d, r)
     model._settings()  # refuses parameters outside their range
     representation = Representation(
         layers,
@@ -194,12 +192,20 @@ def restore(model: Any, contents: Contents, settings: dict[str, Any]) -> None:
             layers, representation.output, representation.normalize, components
         )
     model.n_features_in_ = d
-    model._prototypes = prototypes.astype(np.intp)
+    model._prototypes = prototypes
     model._representation = representation
     model._moments = _moments(contents, settings, d)
     if settings.get("n_documents") is not None:
         model.n_documents_ = setting(settings, "n_documents", float)
     restore_container(model, settings)
+
+
+def check_prototypes(contents: Contents, d: int, r: int) -> Array:
+    """Columns of the prototypes, increasing."""
+    prototypes = contents.array("prototypes", (r,), "i")
+    if prototypes[0] < 0 or prototypes[-1] >= d or (np.diff(prototypes) <= 0).any():
+        raise ModelFormatError(f"the prototypes are not increasing columns of {d} terms{DAMAGED}")
+    return prototypes.astype(np.intp)
 
 
 def restore_container(model: Any, settings: dict[str, Any]) -> None:
@@ -209,7 +215,7 @@ def restore_container(model: Any, settings: dict[str, Any]) -> None:
         model.set_output(transform=container)
 
 
-def _layers(contents: Contents, settings: dict[str, Any], d: int, r: int) -> list[Layer]:
+def restore_layers(contents: Contents, settings: dict[str, Any], d: int, r: int) -> list[Layer]:
     described = setting(settings, "layers", list)
     if not 1 <= len(described) <= _MOST_LAYERS:
         raise ModelFormatError(f"there are {len(described)} layers{DAMAGED}")

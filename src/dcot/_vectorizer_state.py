@@ -20,7 +20,7 @@ _OWN_CODE = (
     "transform would need it: save the fitted dcot_ alone (model.dcot_.save) and keep your "
     "function in your own code"
 )
-_ADVICE = {
+OWN_CODE_ADVICE = {
     "analyzer": _OWN_CODE,
     "strip_accents": _OWN_CODE,
     "random_state": "the fitted model no longer needs it: set_params(random_state=0), or None, on "
@@ -39,10 +39,10 @@ class SaveableVectorizer(Saveable):
         inner = state_of(dcot, keep_moments)
         own = _parameters(model, dcot, keep_moments)
         settings = {
-            "parameters": encode_parameters(own, _ADVICE),
+            "parameters": encode_parameters(own, OWN_CODE_ADVICE),
             "vocabulary_given": model.vocabulary is not None,
-            "counter": _counter_settings(model.counter_),
-            "weighting": _weighting_settings(model.weighting_),
+            "counter": counter_settings(model.counter_),
+            "weighting": weighting_settings(model.weighting_),
             "dcot": inner.settings,
             "container": getattr(model, "_sklearn_output_config", {}).get("transform"),
         }
@@ -59,8 +59,8 @@ class SaveableVectorizer(Saveable):
         if contents.vocabulary is None:
             raise ModelFormatError(f"the vocabulary is missing{DAMAGED}")
         check_vocabulary(contents.vocabulary, model.dcot_.n_features_in_)
-        model.counter_ = _counter(contents)
-        model.weighting_ = _weighting(contents, model.dcot_.n_features_in_)
+        model.counter_ = restore_counter(contents)
+        model.weighting_ = restore_weighting(contents, model.dcot_.n_features_in_)
         if setting(contents.settings, "vocabulary_given", bool):
             model.vocabulary = contents.vocabulary
         model._learned_at_once = model.dcot_._moments is None
@@ -77,16 +77,16 @@ def _parameters(model: Any, dcot: Any, keep_moments: bool) -> dict[str, Any]:
     return parameters
 
 
-def _counter_settings(counter: TermCounter) -> dict[str, Any]:
+def counter_settings(counter: TermCounter) -> dict[str, Any]:
     parameters = counter.get_params(deep=False)
     return {
-        "parameters": encode_parameters({**parameters, "vocabulary": None}, _ADVICE),
+        "parameters": encode_parameters({**parameters, "vocabulary": None}, OWN_CODE_ADVICE),
         "vocabulary_given": parameters["vocabulary"] is not None,
         "n_documents": int(counter.n_documents_),
     }
 
 
-def _weighting_settings(weighting: TermWeighting) -> dict[str, Any]:
+def weighting_settings(weighting: TermWeighting) -> dict[str, Any]:
     return {
         "parameters": encode_parameters(weighting.get_params(deep=False), {}),
         "n_documents": int(weighting.n_documents_),
@@ -94,7 +94,7 @@ def _weighting_settings(weighting: TermWeighting) -> dict[str, Any]:
     }
 
 
-def _counter(contents: Contents) -> TermCounter:
+def restore_counter(contents: Contents) -> TermCounter:
     settings = setting(contents.settings, "counter", dict)
     counter: TermCounter = build(TermCounter, settings)
     assert contents.vocabulary is not None
@@ -110,7 +110,7 @@ def _counter(contents: Contents) -> TermCounter:
     return counter
 
 
-def _weighting(contents: Contents, n_terms: int) -> TermWeighting:
+def restore_weighting(contents: Contents, n_terms: int) -> TermWeighting:
     settings = setting(contents.settings, "weighting", dict)
     weighting: TermWeighting = build(TermWeighting, settings)
     weighting._check_settings()

@@ -11,9 +11,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import validate_data
 
+from dcot._classifier_input import (
+    check_enough,
+    check_weights,
+    class_weights,
+    is_text,
+    without_zeros,
+)
+from dcot._classifier_state import SaveableClassifier
 from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot._machine import parse_bytes
 from dcot._progress import ProgressBar, silent
@@ -29,7 +36,7 @@ from dcot.learners import fit_linear
 from dcot.moments import Moments
 from dcot.representation import Representation
 from dcot.ridge import KernelRidge
-from dcot.selection import Choice, input_kernel, read_grid, select, star, table
+from dcot.selection import Candidate, Choice, input_kernel, read_grid, select, star, table
 from dcot.vectorizer import DCoTVectorizer
 
 Array = NDArray[Any]
@@ -38,7 +45,7 @@ Array = NDArray[Any]
 JUDGED = 1500
 
 
-class DCoTClassifier(ClassifierMixin, BaseEstimator):
+class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
     """Classify documents from few labels and many unlabelled documents.
 
     A dCoT representation is learned on all documents, a linear classifier on those with labels.
@@ -112,6 +119,8 @@ class DCoTClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    _saved_as = "DCoTClassifier"
+
     # -- learning ---------------------------------------------------------------------------
 
     def fit(
@@ -139,10 +148,10 @@ class DCoTClassifier(ClassifierMixin, BaseEstimator):
         settings = star(read_grid(self.grid))
         X, n = self._read_training(documents, unlabelled)
         labels = read_labels(y, n, self.unlabelled_label)
-        weights = _check_weights(sample_weight, n, X.shape[0])
+        weights = check_weights(sample_weight, n, X.shape[0])
         if weights is not None and not weights.all():  # documents that count zero times
-            X, labels, weights = _without_zeros(X, labels, weights)
-        _check_enough(labels)
+            X, labels, weights = without_zeros(X, labels, weights)
+        check_enough(labels)
         self.n_labelled_, self.n_documents_ = len(labels.labelled), X.shape[0]
         labels, own = self._distinct(X, labels, weights)
         judged = self._judged(labels)
@@ -158,6 +167,40 @@ class DCoTClassifier(ClassifierMixin, BaseEstimator):
         self._adopt(X, labels, own, judged, choice)
         return self
 
+    def refit(self, documents: Any, y: Any, *, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the classifier anew from these labels, on the representation as it is.
+
+        For more labels, corrected ones or other classes, also after ``dcot.load``. Settings stay as
+        they were chosen, but for the classifier's strength.
+
+        Parameters
+        ----------
+        documents : texts or a matrix, as in ``fit``: all labelled documents, not just new ones
+        y : their labels; documents without one are passed over
+        sample_weight : of each document
+        """
+        X = self._weigh(documents)
+        labels = read_labels(y, X.shape[0], self.unlabelled_label)
+        weights = check_weights(sample_weight, X.shape[0], X.shape[0])
+        if weights is not None and not weights.all():
+            X, labels, weights = without_zeros(X, labels, weights)
+        check_enough(labels)
+        n_labelled = len(labels.labelled)
+        labels, own = self._distinct(X, labels, weights)
+        judged = self._judged(labels)
+        features = replace(self._machine, components=None).transform(X[labels.labelled[judged]])
+        kernel = features @ features.T
+        ridge = KernelRidge.fit(
+            kernel.toarray() if sp.issparse(kernel) else kernel,
+            labels.targets[judged],
+            weights=own[judged],
+        )
+        layers = list(self._machine.layers)
+        choice = Choice([Candidate(self.setting_, ridge)], 0, layers, self.prototypes_)
+        self._adopt(X, labels, own, judged, choice)
+        self.n_labelled_ = n_labelled
+        return self
+
     def _distinct(self, X: Matrix, labels: Labels, weights: Array | None) -> tuple[Labels, Array]:
         """Labelled documents once each, with the weight they have in learning the classifier."""
         own = np.ones(X.shape[0]) if weights is None else weights
@@ -167,7 +210,7 @@ class DCoTClassifier(ClassifierMixin, BaseEstimator):
                 raise InvalidParameterError("class_weight needs one label a document")
             names = labels.classes[labels.targets.argmax(axis=1)]
             # balanced by the weight, not by the number, of documents
-            own = own * _class_weights(self.class_weight, labels.classes, names, own)
+            own = own * class_weights(self.class_weight, labels.classes, names, own)
         first, own = without_duplicates(X[labels.labelled], labels.targets, own)
         kept = replace(labels, labelled=labels.labelled[first], targets=labels.targets[first])
         return kept, own
@@ -399,70 +442,3 @@ class DCoTClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def is_text(documents: Any) -> bool:
-    """Whether documents are texts: strings, or a reader or column of them."""
-    if isinstance(documents, str | bytes):
-        raise InvalidInputError("got a single string, expected many documents: pass [text]")
-    if hasattr(documents, "batches"):
-        return True
-    if sp.issparse(documents) or getattr(documents, "ndim", 1) != 1:
-        return False
-    kind = getattr(getattr(documents, "dtype", None), "kind", None)
-    if kind is not None and kind in "iufcb":
-        return False
-    first = next(iter(documents), None) if hasattr(documents, "__len__") else None
-    return isinstance(first, str)
-
-
-def _check_weights(sample_weight: Any, n: int, n_all: int) -> Array | None:
-    """Of all documents; those that came as ``unlabelled`` count once."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise InvalidInputError(
-            f"sample_weight must have {n} finite entries that are not negative, one a document, "
-            f"got shape {weights.shape}"
-        )
-    if not weights.any():
-        raise InvalidInputError("sample_weight is zero for every document: some must count")
-    return np.concatenate([weights, np.ones(n_all - n)])
-
-
-def _without_zeros(X: Matrix, labels: Labels, weights: Array) -> tuple[Matrix, Labels, Array]:
-    kept = weights > 0
-    place = np.cumsum(kept) - 1
-    counted = kept[labels.labelled]
-    rows, targets = place[labels.labelled[counted]], labels.targets[counted]
-    present = (targets > 0).any(axis=0) | (labels.kind != "single")
-    labels = Labels(rows, targets[:, present], labels.classes[present], labels.kind)
-    return X[kept], labels, weights[kept]
-
-
-def _class_weights(given: Any, classes: Array, names: Array, own: Array) -> Array:
-    if isinstance(given, str) and given == "balanced":
-        totals = np.array([own[names == name].sum() for name in classes])
-        by_class = own.sum() / (len(classes) * np.maximum(totals, 1e-300))
-        return np.asarray(by_class[np.searchsorted(classes, names)])
-    try:
-        return np.asarray(compute_sample_weight(given, names))
-    except ValueError as error:
-        raise InvalidParameterError(str(error)) from error
-
-
-def _check_enough(labels: Labels) -> None:
-    count, n_classes = len(labels.labelled), len(labels.classes)
-    if not count:
-        raise InvalidInputError(
-            "no document has a label: label a few of each class, and mark the others with None"
-        )
-    if labels.kind == "single" and n_classes < 2:
-        name = labels.classes[0]
-        raise InvalidInputError(
-            f"Classifier can't train when only one class is present: all {count} labelled "
-            f"documents are {name!r}; label documents of at least one more class"
-        )
-    if count < 2 or not n_classes:
-        raise InvalidInputError(f"at least two labelled documents are needed, got {count}")

@@ -15,6 +15,7 @@ from dcot.persistence import read_folder
 KINDS = {
     "DCoT": "dcot.estimator",
     "DCoTVectorizer": "dcot.vectorizer",
+    "DCoTClassifier": "dcot.classifier",
 }
 
 
@@ -39,7 +40,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False, verify: bool | Non
 
     Returns
     -------
-    DCoT or DCoTVectorizer
+    DCoT, DCoTVectorizer or DCoTClassifier
         As it was saved.
 
     Examples

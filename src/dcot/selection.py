@@ -35,7 +35,7 @@ GRID: dict[str, tuple[Any, ...]] = {
     "n_prototypes": (3000, 1000),
     "features": ("both layers", "layer 1", "layer 2", "x and both layers"),
 }
-_FORMS = {
+FORMS = {
     "both layers": (2, "layers"),
     "layer 1": (1, "layers"),
     "layer 2": (2, "last"),
@@ -54,11 +54,11 @@ class Setting:
 
     @property
     def n_layers(self) -> int:
-        return _FORMS[self.features][0]
+        return FORMS[self.features][0]
 
     @property
     def output(self) -> str:
-        return _FORMS[self.features][1]
+        return FORMS[self.features][1]
 
     def parameters(self) -> dict[str, Any]:
         """The same as parameters of ``DCoT``."""
@@ -108,10 +108,10 @@ def read_grid(grid: Mapping[str, Sequence[Any]] | None) -> dict[str, tuple[Any, 
     for name, values in given.items():
         if isinstance(values, str) or not len(values):
             raise InvalidParameterError(f"grid[{name!r}] must be a list of values, got {values!r}")
-    bad = [form for form in given.get("features", ()) if form not in _FORMS]
+    bad = [form for form in given.get("features", ()) if form not in FORMS]
     if bad:
         raise InvalidParameterError(
-            f"grid['features'] has {bad[0]!r}, expected some of {list(_FORMS)}"
+            f"grid['features'] has {bad[0]!r}, expected some of {list(FORMS)}"
         )
     return {name: tuple(given.get(name, values)) for name, values in GRID.items()}
 
