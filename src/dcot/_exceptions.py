@@ -12,7 +12,8 @@
     ├── DatasetError (OSError)               a corpus is missing or not what it should be
     ├── ModelFormatError (ValueError)        a model folder is damaged, foreign or of another format
     ├── ModelFolderError (OSError)           a model folder is missing, or cannot be written
-    └── OutputError (OSError)                features cannot be written; what is there is kept
+    ├── OutputError (OSError)                features cannot be written; what is there is kept
+    └── ClusterError (OSError)               a cluster is not there, or lost its workers
 
 ``dcot.estimator.ModelNotFittedError`` joins them: it also derives from scikit-learn's
 ``NotFittedError`` and so cannot be defined here without importing scikit-learn.
@@ -25,6 +26,7 @@ what to do.
 from __future__ import annotations
 
 __all__ = [
+    "ClusterError",
     "DatasetError",
     "DcotError",
     "InvalidInputError",
@@ -81,3 +83,7 @@ class ModelFolderError(DcotError, OSError):
 
 class OutputError(DcotError, OSError):
     """Features cannot be written: a full disk, no permission; what was written is kept."""
+
+
+class ClusterError(DcotError, OSError):
+    """A cluster does not answer, or its workers are lost."""

@@ -27,19 +27,19 @@ def write_transformed(
     if progress is None:
         progress = ProgressBar() if model.verbose else silent
     return write_features(
-        _plain(model).transform,
+        plain(model).transform,
         source,
         path,
         width=dcot._n_features_out,
         dtype=dcot.layers_[0].coef_.dtype,
-        model=_fingerprint(model, dcot),
+        model=fingerprint(model, dcot),
         names=model.get_feature_names_out().tolist(),
         overwrite=overwrite,
         progress=progress,
     )
 
 
-def _plain(model: Any) -> Any:
+def plain(model: Any) -> Any:
     """The model with arrays for its output, whatever ``set_output`` was told."""
     if getattr(model, "_sklearn_output_config", None):
         model = copy(model)
@@ -47,7 +47,7 @@ def _plain(model: Any) -> Any:
     return model
 
 
-def _fingerprint(model: Any, dcot: Any) -> str:
+def fingerprint(model: Any, dcot: Any) -> str:
     """Changes with anything that changes the features."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(f"{dcot.output} {dcot.normalize}".encode())

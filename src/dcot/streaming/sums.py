@@ -161,12 +161,11 @@ def _size(matrix: Any) -> int:
 def added(left: Any, right: Any) -> Any:
     """The sum of two matrices, each sparse or dense; dense where that takes less memory."""
     if not sp.issparse(left) and not sp.issparse(right):
-        left += right
-        return left
+        return left + right
     if sp.issparse(left) and sp.issparse(right):
         both = left + right
         return both.toarray() if 2 * both.nnz > both.shape[0] * both.shape[1] else both
-    dense, sparse = (right, left) if sp.issparse(left) else (left, right)
+    dense, sparse = (right.copy(), left) if sp.issparse(left) else (left.copy(), right)
     rows = np.repeat(np.arange(sparse.shape[0]), np.diff(sparse.indptr))
     dense[rows, sparse.indices] += sparse.data
     return dense
