@@ -15,7 +15,7 @@ from dcot._exceptions import (
     OutOfMemoryError,
 )
 from dcot._machine import format_bytes, parse_bytes
-from dcot._progress import ProgressBar, silent
+from dcot._progress import progress_for
 from dcot.centred import Matrix
 from dcot.checking import by_layer, canonical, check_choice, check_integer, check_number
 from dcot.layers import Settings
@@ -58,7 +58,7 @@ def settings_of(model: Any) -> Settings:
         tol=float(model.tol),
         max_iter=int(model.max_iter),
         memory_limit=parse_bytes(model.memory_limit),
-        progress=ProgressBar() if model.verbose else silent,
+        progress=progress_for(model.verbose),
     )
 
 

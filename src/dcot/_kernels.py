@@ -282,3 +282,44 @@ def add_sparse_times_dense(
                 for c in range(width):
                     row[c] += v0 * d0[c]
                 k += 1
+
+
+@_compiled
+def sparse_scatter(
+    t_indptr: Array,
+    t_indices: Array,
+    t_data: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    start: int,
+    stop: int,
+    pointers: Array,
+    columns: Array,
+    values: Array,
+) -> int:
+    """Rows ``start:stop`` of the lower triangle of ``XᵀX`` as CSR arrays; how many values."""
+    total = np.zeros(stop, dtype=values.dtype)
+    seen = np.zeros(stop, dtype=np.bool_)
+    n = 0
+    for i in range(stop - start):
+        term, first = start + i, n
+        for k in range(t_indptr[term], t_indptr[term + 1]):
+            document, value = t_indices[k], t_data[k]
+            for t in range(indptr[document], indptr[document + 1]):
+                other = indices[t]
+                if other > term:
+                    break
+                if not seen[other]:
+                    seen[other] = True
+                    columns[n] = other
+                    n += 1
+                total[other] += value * data[t]
+        columns[first:n].sort()
+        for k in range(first, n):
+            column = columns[k]
+            values[k] = total[column]
+            total[column] = 0
+            seen[column] = False
+        pointers[i + 1] = n
+    return n

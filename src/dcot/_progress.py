@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TextIO
 
 Progress = Callable[[str, float], None]
@@ -42,6 +44,32 @@ def announce(progress: Progress, message: str) -> None:
     say = getattr(progress, "say", None)
     if say is not None:
         say(message)
+
+
+_watcher: ContextVar[Progress | None] = ContextVar("dcot_progress", default=None)
+
+
+@contextmanager
+def watched(progress: Progress) -> Iterator[None]:
+    """Tell ``progress(message, fraction)`` of all work inside, instead of drawing bars.
+
+    Where it has a method ``documents(message, done, fraction)``, passes over documents call that;
+    ``say(text)`` gets lines such as the plan of a fit.
+
+    >>> with watched(lambda message, fraction: None):
+    ...     progress_for(True).__name__
+    '<lambda>'
+    """
+    token = _watcher.set(progress)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+def progress_for(verbose: bool) -> Progress:
+    """Whoever watches; else a bar, if it was asked for."""
+    return _watcher.get() or (ProgressBar() if verbose else silent)
 
 
 class ProgressBar:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dcot._progress import Progress, ProgressBar, silent
+from dcot._progress import Progress, progress_for
 from dcot.sources import Source
 from dcot.streaming.writing import write_features
 
@@ -25,7 +25,7 @@ def write_transformed(
     """Transform with ``model``, whose fitted DCoT is ``dcot``."""
     dcot._fitted()
     if progress is None:
-        progress = ProgressBar() if model.verbose else silent
+        progress = progress_for(model.verbose)
     return write_features(
         plain(model).transform,
         source,

@@ -7,16 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from dcot._exceptions import ClusterError, DcotError, InvalidInputError
-from dcot._progress import Progress, silent
+from dcot._machine import format_bytes
+from dcot._progress import Progress, announce, silent
 from dcot.distributed._partitions import Failed, Partition, failed, load
 from dcot.sources import Sum
 from dcot.sources._passes import count_of
+from dcot.streaming.fitting import PART_BYTES
 
 # So many partial sums are merged by one task: they are in one worker's memory together.
 FAN_IN = 4
 # Sums whose totals are this large at the most are made by one task; more of them by several.
-GROUP_BYTES = 128e6
+GROUP_BYTES = PART_BYTES
 # What is larger than this does not travel with the graph, but once to each worker.
 _EMBEDDED = 1_000_000
 
@@ -124,7 +128,9 @@ class DaskPasses:
         if not blocks:
             raise InvalidInputError("every partition was skipped: there is nothing to learn from")
         roots = []
-        for group in _groups(sums):
+        groups = _groups(sums)
+        self._say_memory(groups)
+        for group in groups:
             given = shared(group, client)
             add, merge = delayed(_add, pure=False), delayed(_merge, pure=False)
             level = [add(given, block, name, self.options.on_error) for name, block in blocks]
@@ -132,6 +138,17 @@ class DaskPasses:
                 level = [merge(given, level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
             roots += level
         return roots
+
+    def _say_memory(self, groups: list[list[Sum]]) -> None:
+        """What a merge holds: the totals of its parts, and the new one."""
+        most = max(sum(map(largest, group)) for group in groups)
+        if most and not self.state.get("said"):
+            self.state["said"] = True
+            need = format_bytes((FAN_IN + 1) * most)
+            parts = f"{len(self.partitions):,} partitions, {len(groups)} groups of sums"
+            announce(
+                self.progress, f"{parts}: each thread of a worker needs at most {need} for sums"
+            )
 
     def _check(self, parts: list[Part]) -> None:
         """The same documents in every pass, however often a partition was tried."""
@@ -171,9 +188,16 @@ def _groups(sums: Sequence[Sum]) -> list[list[Sum]]:
 
 
 def largest(one: Sum) -> float:
-    """Bytes of a sum's total at the most."""
-    start, stop = getattr(one, "start", None), getattr(one, "stop", None)
-    return float((stop - start) * stop * 4) if start is not None and stop is not None else 0.0
+    """Bytes of a sum's total at the most, where it can be large."""
+    found: Any = one
+    if hasattr(one, "stop"):
+        size = (found.stop - found.start) * found.stop
+        return float(size * np.dtype(found.dtype).itemsize)
+    if hasattr(one, "dense"):
+        return float(found.dense.nbytes)
+    if hasattr(one, "targets"):
+        return float(len(found.mean) * len(found.targets) * np.dtype(found.dtype).itemsize)
+    return float(len(found.origin)) ** 2 * 8 if hasattr(one, "origin") else 0.0
 
 
 # -- tasks --------------------------------------------------------------------------------------

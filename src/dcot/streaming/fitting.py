@@ -44,6 +44,10 @@ from dcot.streaming.sums import (
 )
 
 Array = NDArray[Any]
+
+# Partial sums that are sent between machines are of this size at the most.
+PART_BYTES = 128e6
+
 Choose = Callable[[Moments], Array]
 
 
@@ -68,7 +72,7 @@ class Request:
     choose : from moments to prototypes
     n_prototypes : how many they will be, about
     known : facts about the corpus, if they are known before any pass
-    sparse_parts : whether panels are summed as sparse matrices (on many machines) or dense
+    sparse_parts : whether partial sums are sent: panels are sparse then, and products in parts
     """
 
     d: int
@@ -255,17 +259,30 @@ class _Fit:
         mean = moments.mean
 
         def operator(vectors: Array) -> Array:
-            (image,) = self._pass([ProductSum(vectors * root, mean)], "product")
-            image *= root
-            return np.asarray(image)
+            scaled = vectors * root
+            parts = [scaled[:, part] for part in self._parts(scaled.shape[1])]
+            sums = [ProductSum(np.ascontiguousarray(part), mean) for part in parts]
+            return self._joined(sums, root, "product")
 
         results = []
         for block in column_blocks(len(prototypes), plan.width):
-            columns = ColumnsSum(prototypes[block], mean, self.dtype)
-            (right,) = self._pass([columns], "right-hand sides")
-            right *= root
+            chosen = prototypes[block]
+            parts = [chosen[part] for part in self._parts(len(chosen))]
+            sums = [ColumnsSum(part, mean, self.dtype) for part in parts]
+            right = self._joined(sums, root, "right-hand sides")
             results.append(self._iterate(operator, right, system, say))
         return _gathered(results, system)
+
+    def _parts(self, width: int) -> list[slice]:
+        """Columns that are one sum: all of them, or as many as are quick to send."""
+        most = int(PART_BYTES // (self.request.d * self.dtype.itemsize))
+        return list(column_blocks(width, max(32, most) if self.request.sparse_parts else width))
+
+    def _joined(self, sums: list[Any], root: Array, what: str) -> Array:
+        parts = self._pass(sums, what)
+        whole = parts[0] if len(parts) == 1 else np.hstack(parts)
+        whole *= root
+        return np.asarray(whole)
 
     # -- further layers -------------------------------------------------------------------------
 

@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 from dcot._exceptions import InvalidParameterError, OutOfMemoryError
 from dcot._machine import format_bytes, n_threads
 from dcot.layers import BLOCK_BYTES, Settings
+from dcot.solvers._base import COLUMNS
 from dcot.solvers.choice import DENSE, SPARSE, allowance
 from dcot.streaming.sums import PANEL
 
 Array = NDArray[Any]
 
 # Measured with ``python -m benchmarks.scale constants``; operations per second and thread.
-PAIRS = 0.15e9  # pairs of terms added to a scatter matrix in panels
+PAIRS = 0.06e9  # pairs of terms added to a scatter matrix in panels
 SPARSE_PAIRS = 0.02e9  # the same to a sparse one
 READ = 30e6  # values of a matrix read and checked, where no pass was timed
-# A batch, its transpose and its products, beside whatever is kept.
-BATCH_BYTES = 2.5 * BLOCK_BYTES
+# A batch of texts and its weighted terms, beside whatever is kept; and with its products.
+TEXT_BYTES = 50e6
+BATCH_BYTES = TEXT_BYTES + 2 * BLOCK_BYTES
 # Below this, noise hardly makes the system regular, and the solution of least norm is needed.
 SMALLEST_SHIFT = 1e-5
 
@@ -129,7 +131,8 @@ def plans(corpus: Corpus, r: int, itemsize: int, noise: float) -> list[Plan]:
     steps = int(np.ceil(5 / noise))
     fill = read + corpus.pairs / (PAIRS * threads)
     factor = (d**3 / 3 + 2.0 * d * d * r) / dense
-    found = [Plan("packed", "cholesky", half + 3 * block, fill + factor, factor, 1, r)]
+    direct = half + 2 * block + 2.0 * d * min(r, COLUMNS) * s
+    found = [Plan("packed", "cholesky", direct, fill + factor, factor, 1, r)]
     rest = 6 * block
     fixed = steps * 2.0 * d * d * r / dense
     found.append(Plan("packed", "cg", half + rest, fill + fixed, fixed, 1, r))
@@ -141,7 +144,10 @@ def plans(corpus: Corpus, r: int, itemsize: int, noise: float) -> list[Plan]:
     each = read + 4 * corpus.nnz * r / sparse
     vectors = steps * 8 * block / 8e9
     found.append(Plan("none", "cg", rest, (steps + 1) * each + vectors, vectors, steps + 2, r))
-    return [replace(plan, memory=plan.memory + BATCH_BYTES) for plan in found]
+    return [
+        replace(plan, memory=plan.memory + (BATCH_BYTES if plan.method == "cg" else TEXT_BYTES))
+        for plan in found
+    ]
 
 
 def choose_plan(

@@ -136,9 +136,22 @@ class SparsePanelSum:
         return []
 
     def add(self, total: list[Any], block: Block) -> list[Any]:
-        X = sp.csr_array(block.rooted)
-        part = sp.tril(X[:, self.start : self.stop].T @ X[:, : self.stop], self.start, format="csr")
-        return self._with(total, sp.csr_array(part.astype(self.dtype)))
+        if not sp.issparse(block.X):
+            block = Block(sp.csr_array(block.X), block.weights, block.start)
+        return self._with(total, self._of(block.rooted, block.transpose))
+
+    def _of(self, X: Matrix, T: Matrix) -> Any:
+        from dcot._kernels import sparse_scatter
+
+        rows = self.stop - self.start
+        documents = T.indices[T.indptr[self.start] : T.indptr[self.stop]]
+        room = min(int(np.diff(X.indptr)[documents].sum()), rows * self.stop)
+        pointers = np.zeros(rows + 1, dtype=np.int32)
+        columns, values = np.empty(room, dtype=np.int32), np.empty(room, dtype=self.dtype)
+        arrays = (T.indptr, T.indices, T.data, X.indptr, X.indices, X.data)
+        n = sparse_scatter(*arrays, self.start, self.stop, pointers, columns, values)
+        found = (values[:n].copy(), columns[:n].copy(), pointers)
+        return sp.csr_array(found, shape=(rows, self.stop))
 
     def merge(self, left: list[Any], right: list[Any]) -> list[Any]:
         for part in right:
