@@ -35,6 +35,7 @@ class Weighted:
     counts: Any  # of the training documents
     counts_test: Any
     X_unlabelled: Any = None  # more documents, where asked for
+    counts_unlabelled: Any = None
 
 
 def load(
@@ -65,7 +66,15 @@ def load(
         for rows in (train, test, more)
     )
     return Weighted(
-        name, X, labels[train], X_test, labels[test], counts[train], counts[test], X_more
+        name,
+        X,
+        labels[train],
+        X_test,
+        labels[test],
+        counts[train],
+        counts[test],
+        X_more,
+        counts[more] if len(more) else None,
     )
 
 

@@ -4,6 +4,8 @@
 same leave-one-out on the same labels, its strength too; test labels are touched once.
 Representations do not depend on labels, so each is learned once and used for all draws; what is
 done with a draw is what ``DCoTClassifier.fit`` does, and ``--check`` compares the two on one draw.
+Significance is that of a paired t-test over the draws; with all labels there is one draw, and
+McNemar's exact test over the test documents takes its place.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from benchmarks.corpora import NAMES, Weighted, load, load_all
 from benchmarks.defaults import LSI_SIZES, TABLES, unit
-from scipy.stats import ttest_rel
+from scipy.stats import binomtest, ttest_rel
 from sklearn.decomposition import LatentDirichletAllocation, TruncatedSVD
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import normalize
@@ -51,7 +53,10 @@ def systems(corpus: Weighted, more: Any, with_lda: bool) -> Iterator[tuple[str, 
         topics = []
         for k in LDA_TOPICS:
             lda = LatentDirichletAllocation(k, random_state=0, n_jobs=2)
-            theta = lda.fit(corpus.counts).transform(counts).astype(np.float32)
+            seen = corpus.counts
+            if more is not None:
+                seen = sp.vstack([seen, corpus.counts_unlabelled], format="csr")
+            theta = lda.fit(seen).transform(counts).astype(np.float32)
             topics += [[theta], [unit(np.sqrt(theta), centre=False)]]
         yield "LDA", topics
     yield "dCoT", list(dcot_candidates(learned, both))
@@ -97,14 +102,18 @@ def predict(
     return classes[(products(F, judged, labelled) @ dual + intercept).argmax(axis=1)]
 
 
-def measure(corpus: Weighted, more: Any, with_lda: bool) -> dict[str, np.ndarray]:
-    """System → draws × budgets × (accuracy, macro-F1) in percent; one draw with all labels last."""
+Found = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def measure(corpus: Weighted, more: Any, with_lda: bool) -> Found:
+    """By system: draws × budgets × (accuracy, macro-F1) in percent, one draw with all labels last;
+    and which test documents were right with all labels."""
     n = corpus.X.shape[0]
     labels = np.concatenate([corpus.y, corpus.y_test])
     judged = np.arange(n, len(labels))
     rng = np.random.default_rng(11)
     draws = [rng.permutation(n) for _ in range(DRAWS)]
-    found = {}
+    found: Found = {}
     for name, candidates in systems(corpus, more, with_lda):
         cells = np.full((DRAWS, len(BUDGETS) + 1, 2), np.nan)
         for d, draw in enumerate(draws):
@@ -113,30 +122,42 @@ def measure(corpus: Weighted, more: Any, with_lda: bool) -> dict[str, np.ndarray
                     continue
                 predicted = predict(candidates, labels, draw[:budget], judged, name == "dCoT")
                 truth = corpus.y_test
+                if budget == n:
+                    predicted_with_all = predicted
                 f1 = f1_score(truth, predicted, average="macro", zero_division=0)
                 cells[d, b] = 100 * np.mean(predicted == truth), 100 * f1
-        found[name] = cells
+        found[name] = cells, predicted_with_all == corpus.y_test
         say(corpus.name, name, np.nanmean(cells[:, :, 0], axis=0))
     return found
 
 
-def table(corpus: str, found: dict[str, np.ndarray], metric: int) -> list[str]:
-    """Rows of one corpus; the gain is over the best rival, with the p of a paired t-test."""
+def table(corpus: str, found: Found, metric: int) -> list[str]:
+    """Rows of one corpus; the gain is over the best rival, with the p of a paired test."""
     rows = []
-    for name, cells in found.items():
+    for name, (cells, _) in found.items():
         means = np.nanmean(cells[:, :, metric], axis=0)
         rows.append(f"| {corpus} | {name} | " + " | ".join(f"{m:.1f}" for m in means) + " |")
-    ours, gains = found["dCoT"][:, :, metric], []
-    rivals = {name: cells[:, :, metric] for name, cells in found.items() if name != "dCoT"}
+    ours, gains = found["dCoT"][0][:, :, metric], []
+    rivals = {name: cells[:, :, metric] for name, (cells, _) in found.items() if name != "dCoT"}
     for b in range(ours.shape[1]):
         best = max(rivals, key=lambda name: np.nanmean(rivals[name][:, b]))
         gain = np.nanmean(ours[:, b] - rivals[best][:, b])
         text = f"{gain:+.1f}"
         if b < len(BUDGETS):
             p = ttest_rel(ours[:, b], rivals[best][:, b]).pvalue
-            text += " lost" if gain < 0 and p < 0.05 else f" (p {p:.2f})"
+        else:
+            p = mcnemar(found["dCoT"][1], found[best][1])
+        text += f" (p {p:.2f})" + (" lost" if gain < 0 and p < 0.05 else "")
         gains.append(text)
     return [*rows, f"| {corpus} | *gain over the best rival* | " + " | ".join(gains) + " |"]
+
+
+def mcnemar(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """p of as many documents right for one system only, if both were equally good."""
+    only_ours, only_theirs = int((ours & ~theirs).sum()), int((theirs & ~ours).sum())
+    if not only_ours + only_theirs:
+        return 1.0
+    return float(binomtest(only_ours, only_ours + only_theirs).pvalue)
 
 
 def check(corpus: Weighted) -> None:
@@ -189,7 +210,9 @@ def main() -> None:
         for job, more in jobs:
             found = measure(job, more, not options.no_lda)
             for metric in (0, 1):
-                lines[metric] += table(job.name, found, metric)
+                rows = table(job.name, found, metric)
+                lines[metric] += rows
+                print("\n".join(rows), file=sys.stderr, flush=True)
     text = "\n\n".join(
         f"**{title}** (%)\n\n" + "\n".join(rows) + "\n"
         for title, rows in zip(("Accuracy", "Macro-F1"), lines, strict=True)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from benchmarks.corpora import load
+from benchmarks.corpora import Weighted, load
 from benchmarks.measure import Table, in_subprocess, matmul_rate, peak_memory, read_rate, seconds
 from sklearn.decomposition import LatentDirichletAllocation, TruncatedSVD
 
-from dcot import DCoT
+from dcot import DCoT, DCoTClassifier
 from dcot._machine import format_bytes, n_threads
 from dcot.solvers._base import positive_definite
 
@@ -48,6 +48,19 @@ def fitting(X: Any, table: Table, with_lda: bool, counts: Any) -> None:
         lda = seconds(lambda: LatentDirichletAllocation(100, random_state=0).fit(counts), 1)
         table.note(f"LatentDirichletAllocation(100) {lda:.1f} s")
         table.row("LatentDirichletAllocation(100) / fit", lda / fit, "×", 20, most=False)
+
+
+def selecting(corpus: Weighted, table: Table) -> None:
+    """The classifier with its whole search, beside one plain fit at the largest r of the grid."""
+    plain = seconds(lambda: DCoT().fit(corpus.X))
+    order = np.random.default_rng(0).permutation(len(corpus.y))
+    for count in (100, 1000):
+        y: list[Any] = [None] * len(corpus.y)
+        for row in order[:count]:
+            y[row] = corpus.y[row]
+        search = seconds(lambda y=y: DCoTClassifier(random_state=0).fit(corpus.X, y), 2)
+        table.note(f"DCoTClassifier.fit with {count} labels {search:.1f} s")
+        table.row(f"fit with selection, {count} labels / plain fit", search / plain, "×", 10.0)
 
 
 def dense_part(n: int, r: int, table: Table) -> None:
@@ -120,6 +133,7 @@ def main() -> None:
     title = f"Reuters, {X.shape[0]} × {X.shape[1]}, {X.nnz} non-zeros, {n_threads()} threads"
     table = Table(title)
     fitting(X, table, not options.no_lda, corpus.counts)
+    selecting(corpus, table)
     dense_part(X.shape[0], 1000, table)
     transforming(X, table)
     memory(table)

@@ -112,6 +112,7 @@ class SaveableClassifier(Saveable):
         model.strength_ = _from_number(settings, "strength")
         model.temperature_ = setting(settings, "temperature", float)
         model.calibrated_ = setting(settings, "calibrated", bool)
+        model._labelled_rows = None  # nobody's documents are in a model
         model.estimator_ = None  # its coefficients are all that is needed
         model.estimate_ = _estimate(setting(settings, "estimate", dict))
         model.cv_results_ = _cv_results(contents)

@@ -5,6 +5,7 @@
     DcotError
     ├── InvalidParameterError (ValueError)   a setting outside its range
     ├── InvalidInputError (ValueError)       documents that cannot be used as they are
+    │   └── UnknownTermError             a word that the model does not know
     ├── InvalidTypeError (TypeError)         a setting or documents of the wrong kind
     ├── NotAvailableError (AttributeError)   not possible with these settings
     ├── OutOfMemoryError (MemoryError)       predicted to be too large, before allocating
@@ -25,6 +26,8 @@ what to do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "ClusterError",
     "DatasetError",
@@ -38,6 +41,7 @@ __all__ = [
     "NotAvailableError",
     "OutOfMemoryError",
     "OutputError",
+    "UnknownTermError",
 ]
 
 
@@ -51,6 +55,15 @@ class InvalidParameterError(DcotError, ValueError):
 
 class InvalidInputError(DcotError, ValueError):
     """Documents that cannot be used as they are: NaN, no terms, the wrong number of columns."""
+
+
+class UnknownTermError(InvalidInputError):
+    """A word that the model does not know, with ``suggestions``: near spellings that it does."""
+
+    def __init__(self, message: str, term: str = "", suggestions: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.term = term
+        self.suggestions = list(suggestions)
 
 
 class InvalidTypeError(DcotError, TypeError):

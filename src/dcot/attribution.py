@@ -1,9 +1,9 @@
 """Which words moved a decision, and through which prototypes.
 
-The rule. Without squashing, everything up to the row lengths is linear in the words. The lengths
-are held at the document's own; then a word's share is its weight times what a unit of it adds to
-the decision, and what is left when all words are gone is the baseline. The shares and the baseline
-add up to the decision value exactly.
+The rule. The row lengths are held at the document's own, and so are the slopes of squashing, if
+there is any (:mod:`dcot.explain.tracing`). Then everything is linear in the words: a word's share
+is its weight times what a unit of it adds to the decision, and what is left when all words are gone
+is the baseline. The shares and the baseline add up to the decision value exactly.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.centred import Matrix
+from dcot.explain import showing
+from dcot.explain.tracing import Trace
 from dcot.representation import Representation
 
 Array = NDArray[Any]
@@ -64,6 +66,25 @@ class Explanation:
             rest = sum(word.share for word in self.words[15:])
             lines.append(f"  {rest:+.3f}  {len(self.words) - 15} more words")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        largest = max((abs(word.share) for word in self.words), default=0.0) or 1.0
+        rows = [
+            (
+                word.word,
+                f"{word.share:+.3f}",
+                ", ".join(f"{name} {value:+.3f}" for name, value in word.through[:4]),
+                "" if word.labelled else "in no labelled document",
+            )
+            for word in self.words[:15]
+        ]
+        bars = [abs(word.share) / largest for word in self.words[:15]]
+        rest = sum(word.share for word in self.words[15:])
+        more = len(self.words) - 15
+        title = f"{self.target}: decision {self.decision:+.3f}, baseline {self.baseline:+.3f}"
+        table = showing.html_table("", ("word", "share", "through", ""), rows, bars)
+        notes = [f"{rest:+.3f} by {more} more words"] if more > 0 else []
+        return showing.html_block(title, notes, [table])
 
     def to_frame(self) -> Any:
         """A polars frame with a row for each word."""
@@ -132,19 +153,14 @@ def _effects(
         weights = weights[d:]
     shown = [len(layers)] if machine.output == "last" else list(range(1, len(layers) + 1))
     effect, baseline = np.zeros(width), 0.0
+    trace = Trace.of(row, layers)
     for block, depth in enumerate(shown):
-        part = weights[block * width : (block + 1) * width]
-        Z, empty = row, sp.csr_array((1, row.shape[1]), dtype=row.dtype)
-        for layer in layers[:depth]:
-            Z, empty = layer.outputs(Z), layer.outputs(empty)
         mean = layers[depth - 1].mean_
         assert mean is not None
-        length = float(np.linalg.norm((Z[0] - mean).astype(np.float64)))
+        length = float(np.linalg.norm(trace.outputs(depth) - mean))
         if length == 0:
             continue
-        part = part / length
-        baseline += float((empty[0].astype(np.float64) - mean) @ part)
-        for layer in reversed(layers[1:depth]):
-            part = layer.coef_.astype(np.float64) @ part
-        effect += part
+        part = weights[block * width : (block + 1) * width] / length
+        baseline += float((trace.empty[depth - 1] - mean) @ part)
+        effect += trace.handed_back(depth, part)
     return effect, baseline, direct

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -11,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dcot._classifier_input import (
@@ -21,20 +21,21 @@ from dcot._classifier_input import (
     without_zeros,
 )
 from dcot._classifier_state import SaveableClassifier
+from dcot._classifier_telling import TellingClassifier
 from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot._machine import parse_bytes
 from dcot._progress import ProgressBar, silent
-from dcot.attribution import Explanation, explain_document
 from dcot.calibration import learn_temperature, probabilities
 from dcot.centred import Matrix
 from dcot.checking import canonical
 from dcot.estimator import ModelNotFittedError
+from dcot.explain._text import ReadableClassifier
 from dcot.honesty import Estimate, estimate
 from dcot.labels import Labels, read_labels, without_duplicates
 from dcot.layers import Settings
 from dcot.learners import fit_linear
 from dcot.moments import Moments
-from dcot.representation import Representation
+from dcot.representation import Representation, products
 from dcot.ridge import KernelRidge
 from dcot.selection import Candidate, Choice, input_kernel, read_grid, select, star, table
 from dcot.vectorizer import DCoTVectorizer
@@ -45,7 +46,9 @@ Array = NDArray[Any]
 JUDGED = 1500
 
 
-class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
+class DCoTClassifier(
+    TellingClassifier, ReadableClassifier, SaveableClassifier, ClassifierMixin, BaseEstimator
+):
     """Classify documents from few labels and many unlabelled documents.
 
     A dCoT representation is learned on all documents, a linear classifier on those with labels.
@@ -188,13 +191,9 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
         n_labelled = len(labels.labelled)
         labels, own = self._distinct(X, labels, weights)
         judged = self._judged(labels)
-        features = replace(self._machine, components=None).transform(X[labels.labelled[judged]])
-        kernel = features @ features.T
-        ridge = KernelRidge.fit(
-            kernel.toarray() if sp.issparse(kernel) else kernel,
-            labels.targets[judged],
-            weights=own[judged],
-        )
+        parts = self._machine.parts(X[labels.labelled[judged]])
+        kernel = products(parts, parts)
+        ridge = KernelRidge.fit(kernel, labels.targets[judged], weights=own[judged])
         layers = list(self._machine.layers)
         choice = Choice([Candidate(self.setting_, ridge)], 0, layers, self.prototypes_)
         self._adopt(X, labels, own, judged, choice)
@@ -251,8 +250,6 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
         count = len(labels.labelled)
         if count <= JUDGED:
             return np.arange(count)
-        from sklearn.utils import check_random_state
-
         generator = check_random_state(self.random_state)
         return np.sort(generator.choice(count, JUDGED, replace=False))
 
@@ -279,7 +276,7 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
         rows = X[labels.labelled]
         learner = fit_linear(
             self.estimator,
-            representation.transform(rows),
+            representation.parts(rows),
             labels,
             choice.ridge,
             weights,
@@ -291,6 +288,7 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
         dtype = choice.layers[0].coef_.dtype
         coef = np.ascontiguousarray(learner.coef, dtype=dtype)
         self._machine = replace(representation, components=coef)
+        self._labelled_rows, self._alpha = rows, choice.ridge.alpha
         self._labelled_terms = Moments.of(rows).document_frequency > 0
         exclusive = labels.kind == "single"
         self.temperature_, self.calibrated_ = learn_temperature(
@@ -336,60 +334,6 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
             hits = truth == predicted
         return float(np.average(hits, weights=sample_weight))
 
-    def explain(self, document: Any, target: Any = None) -> Explanation:
-        """Which words pushed towards a class, and through which prototypes.
-
-        Parameters
-        ----------
-        document : one text, or one row of a matrix
-        target : the class; by default the predicted one
-        """
-        self._check_fitted()
-        X = self._weigh([document] if isinstance(document, str) else document)
-        if X.shape[0] != 1:
-            raise InvalidInputError(f"explain takes one document, got {X.shape[0]}")
-        decisions = self._machine.transform(X)[0] + self.intercept_
-        column = int(decisions.argmax()) if target is None else self._column(target)
-        return explain_document(
-            X,
-            self._machine,
-            column,
-            float(self.intercept_[column]),
-            self._terms(),
-            str(self.classes_[column]),
-            self._labelled_terms,
-            self.prototypes_,
-        )
-
-    def summary(self) -> str:
-        """What was chosen and how sure one can be, in a paragraph."""
-        self._check_fitted()
-        s = self.setting_
-        n_tried = len(self.cv_results_["params"])
-        default = self.cv_results_["params"][0]
-        changed = [name for name, value in default.items() if getattr(s, name) != value]
-        verdict = (
-            "the default was kept: nothing beat it by more than chance"
-            if not changed
-            else f"{' and '.join(changed)} changed from the default"
-        )
-        return (
-            f"Learned from {self.n_documents_} documents, {self.n_labelled_} of them labelled with "
-            f"{len(self.classes_)} classes. Of {n_tried} settings {verdict}: noise {s.noise:g}, "
-            f"shrinkage {s.shrinkage:g}, {s.n_prototypes} prototypes, features: {s.features}. "
-            f"{self.estimate_.sentence()}"
-        )
-
-    def report(self) -> str:
-        """The summary and the estimates as a table; a warning where TF-IDF is not beaten."""
-        text = f"{self.summary()}\n\n{self.estimate_.table()}"
-        if not self.calibrated_:
-            text += "\n\nToo few labels to calibrate predict_proba."
-        if self.estimate_.beaten:
-            warnings.warn(self.estimate_.warning(), stacklevel=2)
-            text += f"\n\nWarning: {self.estimate_.warning()}"
-        return text
-
     def _decisions(self, documents: Any) -> Array:
         self._check_fitted()
         X = self._weigh(documents)
@@ -410,22 +354,6 @@ class DCoTClassifier(SaveableClassifier, ClassifierMixin, BaseEstimator):
     @property
     def _two_classes(self) -> bool:
         return self._kind == "single" and len(self.classes_) == 2
-
-    def _column(self, target: Any) -> int:
-        found = np.flatnonzero(self.classes_ == target)
-        if not len(found):
-            raise InvalidParameterError(
-                f"target must be one of the classes {list(self.classes_)[:10]}, got {target!r}"
-            )
-        return int(found[0])
-
-    def _terms(self) -> Array:
-        if self._from_text:
-            return np.asarray(self.counter_.get_feature_names_out())
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
-        return np.asarray(names)
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

@@ -28,6 +28,7 @@ from dcot._dcot_state import SaveableDCoT
 from dcot._dcot_streaming import learn_from_source
 from dcot._exceptions import DcotError, InvalidParameterError
 from dcot._writing import write_transformed
+from dcot.explain._matrix import ReadableDCoT
 from dcot.layers import Layer, Settings
 from dcot.moments import Moments
 from dcot.representation import Representation
@@ -40,7 +41,7 @@ class ModelNotFittedError(DcotError, NotFittedError):
     """The model was used before it was fitted."""
 
 
-class DCoT(SaveableDCoT, TransformerMixin, BaseEstimator):
+class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
     """Dense Cohort of Terms: learn to rebuild frequent terms from documents with terms removed.
 
     Parameters

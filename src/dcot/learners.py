@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -16,7 +16,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import has_fit_parameter
 
 from dcot._exceptions import InvalidParameterError
+from dcot.centred import Matrix
 from dcot.labels import Labels
+from dcot.representation import combined, products
 from dcot.ridge import KernelRidge, solve_ridge
 
 Array = NDArray[Any]
@@ -38,24 +40,23 @@ class Learner:
 
 def fit_linear(
     kind: Any,
-    features: Any,
+    features: Sequence[Matrix],
     labels: Labels,
     ridge: KernelRidge,
     weights: Array | None,
     n_jobs: int | None,
     random_state: Any,
 ) -> Learner:
-    """Learn on the features of the labelled documents.
+    """Learn on the features of the labelled documents, in parts side by side.
 
     Working with inner products is exact for any linear learner whose penalty is the Euclidean
     length of its weights: the weights lie in the span of the documents, and a rotation of the
     features changes nothing.
     """
-    kernel = features @ features.T
-    kernel = kernel.toarray() if sp.issparse(kernel) else np.asarray(kernel)
+    kernel = products(features, features)
     if isinstance(kind, str) and kind == "ridge":
         dual, intercept = solve_ridge(kernel, labels.targets, ridge.alpha, weights)
-        return Learner(_combine(features, dual), intercept, ridge.strength)
+        return Learner(combined(features, dual), intercept, ridge.strength)
     estimator = _estimator(kind, random_state)
     values, vectors = np.linalg.eigh(kernel.astype(np.float64))
     kept = values > values[-1] * 1e-10
@@ -65,11 +66,7 @@ def fit_linear(
     w, intercept = _weights_of(fitted, len(labels.classes))
     dual = vectors[:, kept] @ (w.T / root[:, None])
     strength = float(getattr(fitted, "C", getattr(fitted, "alpha", np.nan)))
-    return Learner(_combine(features, dual), intercept, strength, fitted)
-
-
-def _combine(features: Any, dual: Array) -> Array:
-    return np.asarray(features.T @ dual.astype(features.dtype))
+    return Learner(combined(features, dual), intercept, strength, fitted)
 
 
 def _estimator(kind: Any, random_state: Any) -> Any:

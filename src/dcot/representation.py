@@ -71,6 +71,16 @@ class Representation:
                 self._fill(X[rows], out[rows])
         return out
 
+    def parts(self, X: Matrix) -> list[Matrix]:
+        """The features, not compressed, as matrices to be thought of side by side.
+
+        x stays sparse and the layers dense, which products with them want.
+        """
+        dense = np.empty((X.shape[0], self.width), dtype=self.layers[0].coef_.dtype)
+        for rows in self._blocks(X.shape[0]):
+            self._fill(X[rows], dense[rows])
+        return [self._scaled_input(X), dense] if self.output == "concat" else [dense]
+
     def compressed(
         self, X: Matrix, weights: Array | None, n_components: int, random_state: Any
     ) -> Representation:
@@ -149,6 +159,17 @@ class Representation:
         d = X.shape[1]
         scaled = self._scaled_input(X)
         return np.asarray(scaled @ self.components[:d] + dense @ self.components[d:])
+
+
+def products(left: Sequence[Matrix], right: Sequence[Matrix]) -> Array:
+    """Inner products of documents given by ``parts``, rows of ``left`` × rows of ``right``."""
+    found = [A @ B.T for A, B in zip(left, right, strict=True)]
+    return np.asarray(sum(p.toarray() if sp.issparse(p) else p for p in found))
+
+
+def combined(parts: Sequence[Matrix], dual: Array) -> Array:
+    """Weights of features from weights of documents: featuresᵀ @ dual."""
+    return np.vstack([np.asarray(part.T @ dual.astype(part.dtype)) for part in parts])
 
 
 def _inverse_norms(squares: Array) -> Array:

@@ -18,6 +18,7 @@ from dcot._vectorizer_state import SaveableVectorizer
 from dcot._vectorizer_streaming import learn_from_texts
 from dcot._writing import write_transformed
 from dcot.estimator import DCoT, ModelNotFittedError
+from dcot.explain._text import ReadableVectorizer
 from dcot.layers import Layer
 from dcot.prototypes import columns_of
 from dcot.solvers.choice import allowance
@@ -30,7 +31,7 @@ from dcot.text.streams import as_text_source
 Array = NDArray[Any]
 
 
-class DCoTVectorizer(SaveableVectorizer, TransformerMixin, BaseEstimator):
+class DCoTVectorizer(ReadableVectorizer, SaveableVectorizer, TransformerMixin, BaseEstimator):
     r"""Turn texts into dCoT features: count terms, weigh them, learn what they mean.
 
     ``fit`` needs no labels: give it all the documents there are. The parameters are those of its

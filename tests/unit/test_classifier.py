@@ -14,8 +14,10 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import dcot
 from dcot import DCoT, DCoTClassifier, DcotError
 from dcot.selection import GRID, Setting, best_of, read_grid, star
+from dcot.suggestion import candidates, most_informative
 
 SMALL = {"n_prototypes": (30, 10), "noise": (0.8, 0.5), "shrinkage": (1.0, 0.1)}
 
@@ -380,3 +382,57 @@ EXCUSED = {
 )
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+def test_suggestions_are_uncertain_and_different(corpus, fitted):
+    X, _ = corpus
+    twice = sp.vstack([X[200:], X[200:]], format="csr")  # every document comes with a copy
+    chosen = fitted.suggest(twice, 12)
+    assert len(set(chosen.tolist())) == 12
+    assert len({position % 100 for position in chosen}) == 12  # a copy would teach nothing
+    decisions = np.sort(fitted.decision_function(twice), axis=1)
+    margins = decisions[:, -1] - decisions[:, -2]
+    assert margins[chosen].mean() < margins.mean()
+    np.testing.assert_array_equal(fitted.suggest(twice, 12), chosen)
+    np.testing.assert_array_equal(fitted.suggest(twice, 5), chosen[:5])
+
+
+def test_suggestions_against_conditioning_the_long_way():
+    """Each choice, from scratch: covariance given all that is labelled or chosen so far."""
+    rng = np.random.default_rng(1)
+    pool, labelled = rng.normal(size=(40, 8)), rng.normal(size=(6, 8))
+    doubt, alpha = rng.random(40), 0.7
+    known, expected = list(labelled), []
+    for _ in range(5):
+        S = np.array(known)
+        gain = np.linalg.solve(S @ S.T + alpha * np.eye(len(S)), S @ pool.T)
+        C = pool @ pool.T - (pool @ S.T) @ gain
+        worth = [doubt[i] * (doubt @ C[i] ** 2) / (C[i, i] + alpha) for i in range(40)]
+        worth = [-1 if i in expected else value for i, value in enumerate(worth)]
+        expected.append(int(np.argmax(worth)))
+        known.append(pool[expected[-1]])
+    assert most_informative([pool], [labelled], doubt, alpha, 5).tolist() == expected
+
+
+def test_many_documents_are_sampled_for_suggestions():
+    doubt = np.linspace(0, 1, 5000)
+    pool = candidates(doubt, np.random.RandomState(0))
+    assert len(pool) == 2000
+    assert len(np.unique(pool)) == 2000
+    assert set(range(4000, 5000)) <= set(pool.tolist())
+    assert len(candidates(doubt, np.random.RandomState(0), at_least=1800)) >= 1800
+
+
+@pytest.mark.parametrize("k", [0, -1, 101, 2.5, "3"])
+def test_a_bad_number_of_suggestions(corpus, fitted, k):
+    with pytest.raises(DcotError, match="k must be"):
+        fitted.suggest(corpus[0][200:], k)
+
+
+def test_suggestions_need_the_labelled_documents(corpus, fitted, tmp_path):
+    X, y = corpus
+    fitted.save(tmp_path / "model")
+    again = dcot.load(tmp_path / "model")
+    with pytest.raises(DcotError, match="refit"):
+        again.suggest(X[200:], 3)
+    assert len(again.refit(X[:24], y[:24]).suggest(X[200:], 3)) == 3

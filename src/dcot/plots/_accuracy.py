@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dcot._extras import require
+from dcot.plots._figure import axes_of, plain
 
 
 def accuracy_bars(
@@ -23,9 +23,7 @@ def accuracy_bars(
     -------
     The matplotlib figure.
     """
-    pyplot = require("matplotlib.pyplot", "plots")
-    if ax is None:
-        _, ax = pyplot.subplots(figsize=(5, 0.6 * len(accuracies) + 1), layout="constrained")
+    ax = axes_of(ax, 5, 0.6 * len(accuracies) + 1)
     names = list(accuracies)
     for row, name in enumerate(names):
         values = [100 * value for value in accuracies[name]]
@@ -39,6 +37,6 @@ def accuracy_bars(
     ax.invert_yaxis()
     ax.set_xlim(0, 100)
     ax.set_xlabel("accuracy on held-out documents (%)")
-    ax.spines[["top", "right"]].set_visible(False)
+    plain(ax)
     ax.set_title(title)
     return ax.figure

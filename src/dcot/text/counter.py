@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
@@ -186,6 +187,16 @@ class TermCounter(TransformerMixin, BaseEstimator):
         self._terms = self._terms.followed_by(new.take(new.sorted_order()))
         self.n_documents_ += learned.n_documents
         return self
+
+    def analyze(self, text: str) -> list[str]:
+        """The terms of one text in their order, known or not.
+
+        >>> TermCounter(stop_words="english").analyze("The price of Tea")
+        ['price', 'tea']
+        """
+        spans = self._analysis().spans(pl.Series([text], dtype=pl.String))
+        edges = zip(spans.starts, spans.ends, strict=True)
+        return [spans.text[start:end].tobytes().decode() for start, end in edges]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The terms, in the order of the columns."""

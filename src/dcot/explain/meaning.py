@@ -1,0 +1,254 @@
+"""What a word or a document means to a model: prototypes with their values, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot._exceptions import InvalidParameterError
+from dcot.explain import showing
+
+Array = NDArray[Any]
+
+_WORDS_SHOWN = 4  # beside a prototype
+_SHARES_SHOWN = 12  # below the prototypes
+
+
+@dataclass(frozen=True, eq=False)
+class LayerMeaning:
+    """What one layer makes of a document.
+
+    Attributes
+    ----------
+    layer : its number, 1 for the first
+    prototypes : all of them, the one with the largest value first
+    values : their rebuilt values, the bias subtracted (of the empty document: the bias itself)
+    bias : what the empty document gives
+    word_shares : each word's share in the document as a whole; they add up to 1
+    shares : words × prototypes shown; the shares in a prototype add up to its value
+    """
+
+    layer: int
+    prototypes: Array
+    values: Array
+    bias: Array
+    word_shares: Array
+    shares: Array
+
+    def top(self, k: int | None = None) -> list[tuple[str, float]]:
+        """The prototypes with the largest values."""
+        k = self.shares.shape[1] if k is None else k
+        names = (str(name) for name in self.prototypes[:k])
+        return list(zip(names, map(float, self.values[:k]), strict=True))
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        return iter(self.top(len(self.prototypes)))
+
+
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """What a word or a document means, taken apart.
+
+    Prints as text, shows as tables in a notebook, and is data besides: see ``to_frame``.
+
+    Attributes
+    ----------
+    text : what was asked about
+    words : the document's terms that the model knows, in the order of the model's columns
+    weights : how much of each the document has, as the model reads it
+    layers : a :class:`LayerMeaning` for each layer
+    unknown : words of the text that the model does not know, and passed over
+    suggestions : near spellings of those words
+    """
+
+    text: str
+    words: tuple[str, ...]
+    weights: Array
+    layers: tuple[LayerMeaning, ...]
+    unknown: tuple[str, ...] = ()
+    suggestions: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def is_bias(self) -> bool:
+        """Whether no word is known: the values are those of the empty document, the bias."""
+        return not self.words
+
+    def layer(self, number: int) -> LayerMeaning:
+        """The layer of a number, 1 for the first."""
+        if not 1 <= number <= len(self.layers):
+            raise InvalidParameterError(
+                f"layer must be an integer from 1 to {len(self.layers)}, got {number!r}"
+            )
+        return self.layers[number - 1]
+
+    def __iter__(self) -> Iterator[LayerMeaning]:
+        return iter(self.layers)
+
+    # -- as data ----------------------------------------------------------------------------
+
+    def to_frame(self, what: str = "prototypes") -> Any:
+        """A polars frame.
+
+        Parameters
+        ----------
+        what : {"prototypes", "words", "shares"}
+            A row for each layer and prototype, with value and bias; for each layer and word, with
+            its weight and its share in the whole; or for each layer, shown prototype and word, with
+            the word's share in the prototype's value.
+        """
+        import polars as pl
+
+        if what == "prototypes":
+            parts = [
+                pl.DataFrame(
+                    {
+                        "layer": np.full(len(part.values), part.layer),
+                        "prototype": part.prototypes.tolist(),
+                        "value": part.values,
+                        "bias": part.bias,
+                    },
+                    schema_overrides={"prototype": pl.String},
+                )
+                for part in self.layers
+            ]
+            return pl.concat(parts)
+        if what == "words":
+            return pl.DataFrame(
+                [
+                    (part.layer, word, float(weight), float(share))
+                    for part in self.layers
+                    for word, weight, share in zip(
+                        self.words, self.weights, part.word_shares, strict=True
+                    )
+                ],
+                schema={
+                    "layer": pl.Int64,
+                    "word": pl.String,
+                    "weight": pl.Float64,
+                    "share": pl.Float64,
+                },
+                orient="row",
+            )
+        if what == "shares":
+            return pl.DataFrame(
+                [
+                    (part.layer, str(part.prototypes[place]), word, float(part.shares[row, place]))
+                    for part in self.layers
+                    for place in range(part.shares.shape[1])
+                    for row, word in enumerate(self.words)
+                ],
+                schema={
+                    "layer": pl.Int64,
+                    "prototype": pl.String,
+                    "word": pl.String,
+                    "share": pl.Float64,
+                },
+                orient="row",
+            )
+        raise InvalidParameterError(f"what must be 'prototypes', 'words' or 'shares', got {what!r}")
+
+    # -- for people -------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        lines = [self._title()]
+        if len(self.words) < 2:
+            columns = [[f"{cell}  {name}" for cell, name in _rows(part)] for part in self.layers]
+            heads = [f"layer {part.layer}" for part in self.layers]
+            text = showing.columns_of_text(heads, columns)
+            lines += [f"  {line}" for line in text.splitlines()]
+        else:
+            for part in self.layers:
+                lines += [f"  layer {part.layer}", *self._lines(part)]
+        return "\n".join(lines + [f"  {note}" for note in self._notes()])
+
+    def _lines(self, part: LayerMeaning) -> list[str]:
+        width = max((len(name) for _, name in _rows(part)), default=0)
+        lines = [
+            f"    {cell}  {name:<{width}}  from {self._from(part, place)}"
+            for place, (cell, name) in enumerate(_rows(part))
+        ]
+        return [*lines, f"    the whole: {self._whole(part)}"]
+
+    def _from(self, part: LayerMeaning, place: int) -> str:
+        """The words that a prototype's value comes from."""
+        shares = part.shares[:, place]
+        digits = showing.decimals([value for _, value in part.top()])  # so that they add up
+        order = np.argsort(-np.abs(shares), kind="stable")
+        named = [
+            f"{self.words[row]} {showing.signed(shares[row], digits)}"
+            for row in order[:_WORDS_SHOWN]
+        ]
+        if len(order) > _WORDS_SHOWN:
+            rest = float(shares[order[_WORDS_SHOWN:]].sum())
+            named.append(f"{len(order) - _WORDS_SHOWN} more {showing.signed(rest, digits)}")
+        return ", ".join(named)
+
+    def _whole(self, part: LayerMeaning) -> str:
+        order = np.argsort(-part.word_shares, kind="stable")
+        named = [
+            f"{self.words[row]} {showing.percent(part.word_shares[row])}"
+            for row in order[:_SHARES_SHOWN]
+        ]
+        if len(order) > _SHARES_SHOWN:
+            rest = float(part.word_shares[order[_SHARES_SHOWN:]].sum())
+            named.append(f"{len(order) - _SHARES_SHOWN} more {showing.percent(rest)}")
+        return ", ".join(named)
+
+    def _title(self) -> str:
+        if not self.text.strip() and self.is_bias:
+            return "the empty document: the bias"
+        text = " ".join(self.text.split())
+        text = text if len(text) <= 60 else f"{text[:59]}…"
+        if self.is_bias:
+            return f"{text}: no word of it is known, so it is the empty document: the bias"
+        return f"{text}: what it means, the bias subtracted"
+
+    def _notes(self) -> list[str]:
+        if not self.unknown:
+            return []
+        named = []
+        for word in self.unknown[:8]:
+            near = self.suggestions.get(word)
+            named.append(f"{word} (perhaps {', '.join(near[:2])})" if near else word)
+        if len(self.unknown) > 8:
+            named.append(f"{len(self.unknown) - 8} more")
+        return [f"not known, and passed over: {', '.join(named)}"]
+
+    def _repr_html_(self) -> str:
+        tables = []
+        for part in self.layers:
+            rows = _rows(part)
+            largest = max((value for _, value in part.top()), default=0.0)
+            bars = [value / largest for _, value in part.top()] if largest > 0 else []
+            caption, heads = f"layer {part.layer}", ["prototype", "value"]
+            cells = [[name, cell] for cell, name in rows]
+            if len(self.words) > 1:
+                heads.append("from")
+                for place, row in enumerate(cells):
+                    row.append(self._from(part, place))
+            tables.append(showing.html_table(caption, heads, cells, bars))
+        if len(self.words) > 1:
+            tables.append(self._words_table())
+        return showing.html_block(self._title(), self._notes(), tables)
+
+    def _words_table(self) -> str:
+        last = self.layers[-1].word_shares
+        order = np.argsort(-last, kind="stable")[:_SHARES_SHOWN]
+        rows = [
+            [self.words[row], *(showing.percent(part.word_shares[row]) for part in self.layers)]
+            for row in order
+        ]
+        heads = ["word", *(f"layer {part.layer}" for part in self.layers)]
+        largest = float(last[order].max(initial=0.0))
+        bars = [float(last[row]) / largest for row in order] if largest > 0 else []
+        return showing.html_table("share in the whole", heads, rows, bars)
+
+
+def _rows(part: LayerMeaning) -> list[tuple[str, str]]:
+    """Values and names of the prototypes to show."""
+    digits = showing.decimals([value for _, value in part.top()])
+    return [(showing.signed(value, digits), name) for name, value in part.top()]

@@ -1,0 +1,151 @@
+"""Terms as vectors, one word a document, through one layer or several; no d × r copy is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot.layers import Layer, row_blocks
+
+Array = NDArray[Any]
+Weigh = Callable[[Any], Any]
+
+# Directions of later layers that bound the lengths of terms from below.
+_DIRECTIONS = 64
+_AT_A_TIME = 256
+
+
+def one_word_values(layers: Sequence[Layer], place: int, weigh: Weigh) -> Array:
+    """The value of one prototype for each term as a document of its own, the bias subtracted."""
+    if not _linear(layers):
+        parts = [values[:, place] for values in _blocks(layers, weigh)]
+        return np.concatenate(parts).astype(np.float64)
+    back = np.zeros(layers[-1].coef_.shape[1], dtype=layers[0].coef_.dtype)
+    back[place] = 1
+    for layer in reversed(layers[1:]):
+        back = layer.coef_ @ back
+    unit = weigh(sp.eye_array(len(layers[0].coef_), dtype=back.dtype, format="csr")).diagonal()
+    return np.asarray(unit * (layers[0].coef_ @ back), dtype=np.float64)
+
+
+def cosines(layers: Sequence[Layer], column: int, k: int, weigh: Weigh) -> tuple[Array, Array]:
+    """The k other terms whose values, the bias subtracted, have the largest cosine with a term's.
+
+    A term without values (never seen, or removed by shrinkage) is near nothing.
+    """
+    if not _linear(layers):
+        return _by_comparing_all(layers, column, k, weigh)
+    if len(layers) == 1:
+        coef = layers[0].coef_
+        lengths = _lengths(coef)
+        cosine = _ratio(coef @ coef[column], lengths, float(lengths[column]))
+        return _largest(cosine, column, k)
+    return _by_bounds(layers, column, k)
+
+
+def _by_comparing_all(
+    layers: Sequence[Layer], column: int, k: int, weigh: Weigh
+) -> tuple[Array, Array]:
+    target = values_of(layers, np.array([column]), weigh)[0]
+    products, lengths = [], []
+    for values in _blocks(layers, weigh):
+        products.append(values @ target)
+        lengths.append(_lengths(values))
+    own = float(np.linalg.norm(target))
+    cosine = _ratio(np.concatenate(products), np.concatenate(lengths), own)
+    return _largest(cosine, column, k)
+
+
+def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> tuple[Array, Array]:
+    """Exactly those, without the lengths of all terms, which would take d × r² operations.
+
+    A term is at least as long as its projection on a few leading directions; that bounds its cosine
+    from above. Terms are taken in the order of the bound, until it falls below the best k.
+    """
+    coef = layers[0].coef_
+
+    def deepened(rows: Array) -> Array:
+        for layer in layers[1:]:
+            rows = rows @ layer.coef_
+        return rows
+
+    def back(vectors: Array) -> Array:
+        for layer in reversed(layers[1:]):
+            vectors = layer.coef_ @ vectors
+        return vectors
+
+    target = deepened(coef[column][None, :])[0]
+    own = float(np.linalg.norm(target))
+    products = coef @ back(target)
+    shortest = _lengths(coef @ back(_leading(deepened, back, coef.shape[1], coef.dtype)))
+    bounds = _bounds(products, shortest, own)
+    order = np.argsort(-bounds, kind="stable")
+    exact = np.full(len(coef), -np.inf)
+    for start in range(0, len(order), _AT_A_TIME):
+        some = order[start : start + _AT_A_TIME]
+        if start >= k and np.sort(exact)[-k - 1] > bounds[some[0]]:  # the term itself is there too
+            break
+        exact[some] = _ratio(products[some], _lengths(deepened(coef[some])), own)
+    return _largest(exact, column, k)
+
+
+def _leading(
+    deepened: Callable[[Array], Array], back: Callable[[Array], Array], width: int, dtype: Any
+) -> Array:
+    """Orthonormal directions in which the later layers are strong; any will do, these do well."""
+    generator = np.random.default_rng(0)
+    start = generator.standard_normal((width, min(_DIRECTIONS, width))).astype(dtype)
+    return np.linalg.qr(deepened(back(start).T).T)[0]
+
+
+def _bounds(products: Array, shortest: Array, own: float) -> Array:
+    """The largest that a cosine can be, if a length is at least ``shortest``."""
+    scale = shortest.astype(np.float64) * own * (1 - 1e-4)  # the lengths are rounded
+    with np.errstate(divide="ignore"):
+        bounds = np.where(products > 0, products / np.maximum(scale, 1e-300), 0.0)
+    return np.asarray(bounds)
+
+
+def _ratio(products: Array, lengths: Array, own: float) -> Array:
+    scale = lengths.astype(np.float64) * own
+    out = np.full(len(scale), -np.inf)
+    return np.asarray(np.divide(products, scale, out=out, where=scale > 0))
+
+
+def _largest(values: Array, column: int, k: int) -> tuple[Array, Array]:
+    values = values.copy()
+    values[column] = -np.inf
+    order = np.argsort(-values, kind="stable")[:k]
+    order = order[np.isfinite(values[order])]
+    return order, np.clip(values[order], -1.0, 1.0)
+
+
+def _lengths(rows: Array) -> Array:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+
+
+def _linear(layers: Sequence[Layer]) -> bool:
+    return all(layer.squash == "identity" for layer in layers)
+
+
+def _blocks(layers: Sequence[Layer], weigh: Weigh) -> Iterator[Array]:
+    """Values of all terms, some at a time."""
+    d, r = layers[0].coef_.shape
+    for rows in row_blocks(d, r * layers[0].coef_.itemsize):
+        yield values_of(layers, np.arange(rows.start, rows.stop), weigh)
+
+
+def values_of(layers: Sequence[Layer], columns: Array, weigh: Weigh) -> Array:
+    """What each term means as a document of its own, the bias subtracted: terms × prototypes."""
+    dtype, n = layers[0].coef_.dtype, len(columns)
+    cells = (np.ones(n, dtype=dtype), columns.astype(np.int32), np.arange(n + 1, dtype=np.int32))
+    words = sp.csr_array(cells, shape=(n, len(layers[0].coef_)))
+    Z = sp.csr_array(weigh(words)).astype(dtype)
+    bias = sp.csr_array((1, Z.shape[1]), dtype=dtype)
+    for layer in layers:
+        Z, bias = layer.outputs(Z), layer.outputs(bias)
+    return np.asarray(Z - bias)

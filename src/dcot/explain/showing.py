@@ -1,0 +1,86 @@
+"""Numbers and tables for people: in a terminal, and in a notebook of any colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+# Grey that is half transparent stands out from white and from black alike; text keeps its colour.
+_BAR = "rgba(128,128,128,.35)"
+_CELL = "padding:.1em .6em;text-align:left;white-space:nowrap"
+
+
+def decimals(values: Any) -> int:
+    """How many digits after the point show the largest of values to three figures.
+
+    >>> decimals([0.25, -0.01]), decimals([0.0042]), decimals([])
+    (3, 5, 3)
+    """
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if not largest or not math.isfinite(largest):
+        return 3
+    return int(np.clip(2 - math.floor(math.log10(largest)), 0, 9))
+
+
+def signed(value: float, digits: int) -> str:
+    """A number with its sign."""
+    return f"{value:+.{digits}f}"
+
+
+def percent(share: float) -> str:
+    """A share of one, for people.
+
+    >>> percent(0.123), percent(-0.004)
+    ('12 %', '-0 %')
+    """
+    return f"{100 * share:.0f} %"
+
+
+def columns_of_text(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
+    """Columns side by side, each as wide as it has to be."""
+    width = [max(map(len, [head, *cells])) for head, cells in zip(heads, columns, strict=True)]
+    depth = max(map(len, columns), default=0)
+    rows = [list(heads)]
+    rows += [[cells[row] if row < len(cells) else "" for cells in columns] for row in range(depth)]
+    lines = ["   ".join(f"{cell:<{w}}" for cell, w in zip(row, width, strict=True)) for row in rows]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def html_table(
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    bars: Sequence[float] = (),
+) -> str:
+    """A table; every cell is escaped. ``bars`` (0 to 1) are drawn behind the first cells."""
+    head = "".join(f'<th style="{_CELL}">{escape(str(cell))}</th>' for cell in heads)
+    body = []
+    for number, row in enumerate(rows):
+        length = min(max(bars[number], 0.0), 1.0) * 100 if number < len(bars) else 0.0
+        first = f"background:linear-gradient(to right,{_BAR} {length:.1f}%,transparent 0)"
+        cells = [
+            f'<td style="{_CELL}{";" + first if place == 0 and length else ""}">'
+            f"{escape(str(cell))}</td>"
+            for place, cell in enumerate(row)
+        ]
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    title = f'<caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>'
+    return (
+        f'<table style="border-collapse:collapse;color:inherit;background:transparent">{title}'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    )
+
+
+def html_block(title: str, notes: Iterable[str], tables: Iterable[str]) -> str:
+    """A title, tables side by side as far as there is room, and notes below."""
+    below = "".join(f'<div style="opacity:.75">{escape(note)}</div>' for note in notes)
+    side_by_side = "".join(f"<div>{table}</div>" for table in tables)
+    return (
+        f'<div style="color:inherit"><div style="font-weight:bold">{escape(title)}</div>'
+        f'<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
+        f"{side_by_side}</div>{below}</div>"
+    )

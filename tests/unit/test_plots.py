@@ -1,0 +1,170 @@
+"""Figures: what is on them, that nothing overlaps, and no trace in pyplot."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from dcot import DCoT, DCoTClassifier, DCoTVectorizer, plots
+from dcot._exceptions import DcotError
+from dcot.plots._map import plane
+
+mpl.use("agg")
+
+TEXTS = [
+    "crude oil prices rose",
+    "opec cut crude oil output",
+    "nasdaq stocks fell",
+    "stocks and shares on the nasdaq",
+    "opec oil exports",
+    "shares and stocks rose",
+]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return DCoTVectorizer(noise=0.5, shrinkage=0.1).fit(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    texts = [f"{text} {word}" for text in TEXTS for word in ("today", "again", "now")]
+    labels = [
+        name for name in ("oil", "oil", "stocks", "stocks", "oil", "stocks") for _ in range(3)
+    ]
+    return DCoTClassifier(grid={"n_prototypes": (8, 4)}, random_state=0).fit(texts, labels)
+
+
+def written(ax):
+    return [text.get_text() for text in ax.texts if text.get_text()]
+
+
+def test_columns_of_words_from_a_model(model):
+    words = ["", "nasdaq", "opec"]
+    figure = plots.word_columns([model.explain(word) for word in words], layer=2, k=3)
+    expected = []
+    for word in words:
+        expected += [word or "(empty)", *(name for name, _ in model.explain(word).layer(2).top(3))]
+    assert written(figure.axes[0]) == expected
+    with pytest.raises(DcotError, match="no words to draw"):
+        plots.word_columns([])
+
+
+def test_a_document_layer_by_layer(model):
+    meaning = model.explain("opec stocks")
+    figure = plots.document_layers(meaning, k=4)
+    names = [[label.get_text() for label in ax.get_yticklabels()] for ax in figure.axes]
+    assert sorted(names[0]) == ["opec", "stocks"]
+    assert names[1:] == [[name for name, _ in part.top(4)] for part in meaning]
+    hatched = [bar.get_hatch() is not None for bar in figure.axes[1].patches]
+    assert hatched == [name not in meaning.words for name in names[1]]
+    assert len(plots.document_layers(model.explain("")).axes) == 2
+
+
+def test_a_map_of_terms(model, classifier):
+    figure = plots.term_map(model, ["oil", "stocks"], neighbours=4, title="words")
+    names = written(figure.axes[0])
+    assert {"oil", "stocks"} <= set(names)
+    assert set(model.similar_terms("oil", 4).terms) <= set(names)
+    again = plots.term_map(model, ["oil", "stocks"], neighbours=4)
+    positions = [[text.xy for text in one.axes[0].texts] for one in (figure, again)]
+    assert positions[0] == positions[1]
+    assert plots.term_map(classifier, ["oil", "stocks", "opec"], neighbours=0).axes
+    matrix = DCoT(5).fit(np.random.default_rng(0).random((20, 9)))
+    assert "x3" in written(plots.term_map(matrix, ["x3"]).axes[0])
+    named = plots.term_map(matrix, ["d"], names=list("abcdefghi"))
+    assert "d" in written(named.axes[0])
+    for bad in ("oil", []):
+        with pytest.raises(DcotError, match="words must be a list"):
+            plots.term_map(model, bad)
+    with pytest.raises(DcotError, match="at least three terms"):
+        plots.term_map(model, ["oil"], neighbours=1)
+
+
+def test_distances_on_the_map_are_the_angles():
+    angles = np.linspace(0, 0.9, 7)
+    flat = np.column_stack([np.cos(angles), np.sin(angles)])  # angles that fit on a line
+    points = plane(flat * np.arange(1, 8)[:, None])
+    found = np.linalg.norm(points[:, None] - points[None, :], axis=2)
+    np.testing.assert_allclose(found, np.abs(angles[:, None] - angles[None, :]), atol=3e-3)
+
+
+def test_names_on_the_map_do_not_overlap():
+    rng = np.random.default_rng(0)
+    words = [f"word{place}" for place in range(25)]
+    texts = [" ".join(rng.choice(words, 6)) for _ in range(40)]
+    model = DCoTVectorizer(noise=0.5).fit(texts)
+    figure = plots.term_map(model, words, neighbours=0)
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts if text.get_text()]
+    assert len(boxes) == 25
+    for one, other in combinations(boxes, 2):
+        assert not one.overlaps(other)
+    inside = figure.axes[0].get_window_extent()
+    assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 for box in boxes)
+
+
+def test_noise_and_layers():
+    values = [[80.0, 85.0, np.nan], [82.0, 91.0, 90.0]]
+    figure = plots.noise_heatmap(values, [0.5, 0.8, 0.9], label="accuracy (%)", title="R8")
+    ax = figure.axes[0]
+    assert written(ax) == ["80.0", "85.0", "–", "82.0", "91.0", "90.0"]
+    frame = next(patch for patch in ax.patches if not patch.get_fill())
+    assert np.round(frame.get_xy() + np.array([0.5, 0.5])).tolist() == [1, 1]
+    lower = plots.noise_heatmap(values, [0.5, 0.8, 0.9], better="lower").axes[0]
+    frame = next(patch for patch in lower.patches if not patch.get_fill())
+    assert np.round(frame.get_xy() + np.array([0.5, 0.5])).tolist() == [0, 0]
+    with pytest.raises(DcotError, match="values must have a row for each of 2 layers"):
+        plots.noise_heatmap(values, [0.5, 0.8])
+    with pytest.raises(DcotError, match="better must be"):
+        plots.noise_heatmap(values, [0.5, 0.8, 0.9], better="worse")
+
+
+def test_curves_of_labels():
+    curves = {
+        "TF-IDF": {100: [0.5, 0.6], 1000: [0.7, 0.8]},
+        "LSI": {100: [0.55, 0.6], 1000: [0.75, 0.8]},
+        "dCoT": {100: [0.6, 0.7], 1000: [0.8, 0.9]},
+    }
+    ax = plots.label_curves(curves).axes[0]
+    lines = [container.lines[0] for container in ax.containers]
+    means = np.array([line.get_ydata() for line in lines], dtype=float)
+    np.testing.assert_allclose(means, [[55, 75], [57.5, 77.5], [65, 85]])
+    styles = {(line.get_marker(), line.get_linestyle()) for line in lines}
+    assert len({mark for mark, _ in styles}) == len({style for _, style in styles}) == 3
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["100", "1,000"]
+    with pytest.raises(DcotError, match="at least one number of labels"):
+        plots.label_curves({"TF-IDF": {100: []}})
+
+
+def test_the_choice_of_a_classifier(classifier):
+    figure = plots.selection_results(classifier)
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert len(names) == len(classifier.cv_results_["params"])
+    assert "default" in names
+    assert "prototypes 4, layer 1" in names
+    bold = [label for label in figure.axes[0].get_yticklabels() if label.get_weight() == "bold"]
+    assert len(bold) in (1, 2)
+    few = plots.selection_results(classifier, most=1)
+    assert 1 <= len(few.axes[0].get_yticklabels()) <= 3
+    with pytest.raises(DcotError, match="a fitted DCoTClassifier is needed"):
+        plots.selection_results(DCoTClassifier())
+
+
+def test_figures_are_not_kept_by_pyplot_and_show_in_a_notebook(model):
+    figure = plots.word_columns([model.explain("oil")])
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    assert not hasattr(figure, "number")  # pyplot numbers what it keeps alive
+
+
+def test_figures_can_be_drawn_on_given_axes(model):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    ax = figure.subplots()
+    assert plots.term_map(model, ["oil", "stocks"], neighbours=2, ax=ax) is figure
+    assert plots.noise_heatmap([[1.0]], [0.5], ax=ax) is figure
+    assert plots.label_curves({"a": {0: [0.5]}}, ax=ax) is figure
