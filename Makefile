@@ -36,6 +36,7 @@ bench: $(VENV)/.dev  ## measure speed and memory against peers, beside the targe
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.shapes
 	$(BIN)/python -m benchmarks.text
+	$(BIN)/python -m benchmarks.scale
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict

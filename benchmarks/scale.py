@@ -2,7 +2,7 @@
 
     python -m benchmarks.scale                      # everything, up to 1,000,000 texts
     python -m benchmarks.scale --sizes 10000 30000 100000
-    python -m benchmarks.scale constants            # the constants of docs/scaling.md
+    python -m benchmarks.scale model --output docs/tables/scaling.md   # the cost model
     python -m benchmarks.scale dask --n 100000      # one and two workers beside the local fit
 
 Every measurement has a process of its own, so that peaks are its own.
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from benchmarks.measure import Table, in_subprocess, peak_memory
 from benchmarks.scale_corpus import TERMS, default_folder, write_corpus
+from benchmarks.scale_model import document
 
 SIZES = [100_000, 300_000, 1_000_000]
 R = 1000
@@ -217,58 +218,50 @@ def lines_of(path: str, start: int, count: int) -> list[str]:
 
 
 def constants(folder: Path) -> dict[str, float]:
-    """Rates of this machine, one thread each, as docs/scaling.md uses them."""
-    from threadpoolctl import threadpool_limits
-
+    """Rates of this machine with all its threads, as ``scale_model`` uses them."""
+    from dcot._machine import n_threads
     from dcot.streaming.packed import PackedScatter
     from dcot.streaming.sums import Block, PanelSum, ProductSum, SparsePanelSum, panels_of
     from dcot.text import TermCounter, TermWeighting, TextSource
     from dcot.text.vocabulary import VocabularySum
 
-    found: dict[str, float] = {}
     warm_up()
     texts = next(TextSource(write_corpus(folder, 50_000)).batches()).documents
-    n = len(texts)
-    with threadpool_limits(1, user_api="blas"):
-        counter = TermCounter(n_threads=1, dtype=np.float32)
-        terms = VocabularySum(counter, 10**7)
-        found["vocabulary documents/s"] = n / _best(lambda: terms.add(terms.empty(), texts))
-        X = counter.fit_transform(texts)
-        weighting = TermWeighting(sublinear_tf=True).fit(X)
-        found["weighted terms documents/s"] = n / _best(
-            lambda: weighting.transform(counter.transform(texts))
-        )
-        X = weighting.transform(X)
-        d = X.shape[1]
-        for name, kind in (("dense", PanelSum), ("sparse", SparsePanelSum)):
-            sums = [kind(*rows, np.float32) for rows in panels_of(d)]
-            totals = [one.empty() for one in sums]
-            block = Block(X)
-            _ = block.transpose
-            if name == "dense":
-                totals = [one.add(t, block) for one, t in zip(sums, totals, strict=True)]
-
-            def fill(sums: Any = sums, totals: Any = totals, block: Any = block) -> None:
-                for one, total in zip(sums, totals, strict=True):
-                    one.add(total, block)
-
-            lengths = np.diff(X.indptr).astype(float)
-            pairs = float(lengths @ (lengths + 1)) / 2
-            found[f"pairs/s into a {name} scatter matrix"] = pairs / _best(fill)
-        V = np.random.default_rng(0).random((d, 256), dtype=np.float32)
-        product = ProductSum(V, np.zeros(d))
-        total = product.empty()
-        found["sparse products flop/s"] = (
-            4.0 * X.nnz * 256 / _best(lambda: product.add(total, block))
-        )
-        size = 6144
-        A = np.eye(size, dtype=np.float32) * size + 1
-        panels = [A[a:b, :b].copy() for a, b in panels_of(size)]
-        begun = time.perf_counter()
-        PackedScatter(panels).factorise(0.0)
-        found["factorisation flop/s"] = size**3 / 3 / (time.perf_counter() - begun)
+    n, rng = len(texts), np.random.default_rng(0)
+    counter = TermCounter(dtype=np.float32)
+    terms = VocabularySum(counter, 10**7)
+    found = {"threads": float(n_threads())}
+    found["vocabulary documents/s"] = n / _best(lambda: terms.add(terms.empty(), texts))
+    weighting = TermWeighting(sublinear_tf=True)
+    X = weighting.fit_transform(counter.fit_transform(texts))
+    found["weighted terms documents/s"] = n / _best(
+        lambda: weighting.transform(counter.transform(texts))
+    )
+    d, block = X.shape[1], Block(X)
+    _ = block.transpose
+    lengths = np.diff(X.indptr).astype(float)
+    pairs = float(lengths @ (lengths + 1)) / 2
+    dense = [PanelSum(*rows, np.float32) for rows in panels_of(d)]
+    totals = [one.add(one.empty(), block) for one in dense]  # memory is touched before the clock
+    spent = _best(lambda: [one.add(t, block) for one, t in zip(dense, totals, strict=True)])
+    found["pairs/s into a dense scatter matrix"] = pairs / spent
+    sparse = [SparsePanelSum(*rows, np.float32) for rows in panels_of(d)]
+    spent = _best(lambda: [one.add(one.empty(), block) for one in sparse])
+    found["pairs/s into a sparse scatter matrix, one thread"] = pairs / spent
+    V = rng.random((d, 256), dtype=np.float32)
+    product = ProductSum(V, np.zeros(d))
+    total = product.empty()
+    spent = _best(lambda: product.add(total, block))
+    found["sparse products flop/s"] = 4.0 * X.nnz * V.shape[1] / spent
+    size = 8192
+    A = np.eye(size, dtype=np.float32) * size + 1
+    packed = PackedScatter([A[a:b, :b].copy() for a, b in panels_of(size)])
+    begun = time.perf_counter()
+    packed.factorise(0.0)
+    found["factorisation flop/s"] = size**3 / 3 / (time.perf_counter() - begun)
     found["bytes of text a document"] = float(texts.str.len_bytes().mean())
     found["terms a document"] = X.nnz / n
+    found["pairs a document"] = pairs / n
     return found
 
 
@@ -331,7 +324,7 @@ def everything(folder: Path, sizes: list[int], terms: int) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = ["all", "fit", "gensim", "sklearn", "dask", "constants", "corpus"]
+    commands = ["all", "fit", "gensim", "sklearn", "dask", "constants", "model", "corpus"]
     parser.add_argument("command", nargs="?", default="all", choices=commands)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--n", type=int, default=100_000)
@@ -339,6 +332,7 @@ def main() -> int:
     parser.add_argument("--solver", default="primal")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=None)
+    parser.add_argument("--output", type=Path, default=None)
     given = parser.parse_args()
     folder = given.folder or default_folder()
     if given.command == "all":
@@ -346,8 +340,14 @@ def main() -> int:
     if given.command == "corpus":
         print(sum(path.stat().st_size for path in write_corpus(folder, given.n)))
     elif given.command == "constants":
-        for name, value in constants(folder).items():
-            print(f"{name:<44} {value:,.4g}")
+        print(json.dumps(constants(folder)))
+    elif given.command == "model":
+        found = ask("constants", folder, given.n)
+        how = {"terms": given.terms, "solver": "primal"}
+        text = document(found, [ask("fit", folder, n, **how) for n in given.sizes], R)
+        print(text)
+        if given.output is not None:
+            given.output.write_text(text)
     elif given.command == "dask" and not given.workers:
         how = {"terms": given.terms, "solver": given.solver}
         local = ask("fit", folder, given.n, **how)

@@ -7,6 +7,7 @@ batch by batch and each with a name for errors; :class:`Passes` makes the sums, 
 
 from __future__ import annotations
 
+from dcot._progress import watched
 from dcot.sources._base import Batch, Once, Repeatable, Source
 from dcot.sources._matrices import Blocks, NpzFiles, as_source
 from dcot.sources._passes import LocalPasses, Passes, Sum
@@ -22,4 +23,5 @@ __all__ = [
     "Source",
     "Sum",
     "as_source",
+    "watched",
 ]

@@ -22,7 +22,7 @@ PAIRS = 0.06e9  # pairs of terms added to a scatter matrix in panels
 SPARSE_PAIRS = 0.02e9  # the same to a sparse one
 READ = 30e6  # values of a matrix read and checked, where no pass was timed
 # A batch of texts and its weighted terms, beside whatever is kept; and with its products.
-TEXT_BYTES = 50e6
+TEXT_BYTES = 30e6
 BATCH_BYTES = TEXT_BYTES + 2 * BLOCK_BYTES
 # Below this, noise hardly makes the system regular, and the solution of least norm is needed.
 SMALLEST_SHIFT = 1e-5
@@ -131,7 +131,7 @@ def plans(corpus: Corpus, r: int, itemsize: int, noise: float) -> list[Plan]:
     steps = int(np.ceil(5 / noise))
     fill = read + corpus.pairs / (PAIRS * threads)
     factor = (d**3 / 3 + 2.0 * d * d * r) / dense
-    direct = half + 2 * block + 2.0 * d * min(r, COLUMNS) * s
+    direct = half + 2 * block + 1.0 * d * min(r, COLUMNS) * s
     found = [Plan("packed", "cholesky", direct, fill + factor, factor, 1, r)]
     rest = 6 * block
     fixed = steps * 2.0 * d * d * r / dense
