@@ -10,7 +10,8 @@ export DCOT_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs clean
+.PHONY: help demo test lint format bench paper docs clean
+PROFILE ?= quick
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -37,12 +38,16 @@ bench: $(VENV)/.dev  ## measure speed and memory against peers, beside the targe
 	$(BIN)/python -m benchmarks.shapes
 	$(BIN)/python -m benchmarks.text
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.search
+
+paper: $(VENV)/.dev  ## rerun the paper's experiments; PROFILE=full takes hours, and resumes
+	$(BIN)/python -m dcot.bench.paper --profile $(PROFILE) --out bench-output/$(PROFILE)
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
 clean:  ## remove everything that was built, the virtual environment too
-	rm -rf $(VENV) build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site demo-output bench-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

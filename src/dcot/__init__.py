@@ -16,14 +16,24 @@ if TYPE_CHECKING:
     from dcot.classifier import DCoTClassifier
     from dcot.estimator import DCoT
     from dcot.loading import load
+    from dcot.search import SearchIndex
     from dcot.vectorizer import DCoTVectorizer
 
-__all__ = ["DCoT", "DCoTClassifier", "DCoTVectorizer", "DcotError", "__version__", "load"]
+__all__ = [
+    "DCoT",
+    "DCoTClassifier",
+    "DCoTVectorizer",
+    "DcotError",
+    "SearchIndex",
+    "__version__",
+    "load",
+]
 
 _LAZY = {
     "DCoT": "dcot.estimator",
     "DCoTClassifier": "dcot.classifier",
     "DCoTVectorizer": "dcot.vectorizer",
+    "SearchIndex": "dcot.search",
     "load": "dcot.loading",
 }
 

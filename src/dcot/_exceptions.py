@@ -13,7 +13,7 @@
     ├── DatasetError (OSError)               a corpus is missing or not what it should be
     ├── ModelFormatError (ValueError)        a model folder is damaged, foreign or of another format
     ├── ModelFolderError (OSError)           a model folder is missing, or cannot be written
-    ├── OutputError (OSError)                features cannot be written; what is there is kept
+    ├── OutputError (OSError)                results cannot be written; what is there is kept
     └── ClusterError (OSError)               a cluster is not there, or lost its workers
 
 ``dcot.estimator.ModelNotFittedError`` joins them: it also derives from scikit-learn's
@@ -95,7 +95,7 @@ class ModelFolderError(DcotError, OSError):
 
 
 class OutputError(DcotError, OSError):
-    """Features cannot be written: a full disk, no permission; what was written is kept."""
+    """Results cannot be written: a full disk, no permission; what is there is still there."""
 
 
 class ClusterError(DcotError, OSError):

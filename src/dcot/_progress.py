@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 Progress = Callable[[str, float], None]
 
@@ -73,7 +74,12 @@ def progress_for(verbose: bool) -> Progress:
 
 
 class ProgressBar:
-    """Draws ``message [#####.....] 50 %  3 s left`` on a terminal; plain lines elsewhere."""
+    """Draws ``message [#####.....] 50 %  3 s left`` on a terminal; plain lines elsewhere.
+
+    ``transient`` erases the line when its work is done; set it on the class for all bars.
+    """
+
+    transient: ClassVar[bool] = False
 
     def __init__(self, stream: TextIO | None = None, width: int = 24) -> None:
         self.stream = stream or sys.stderr
@@ -111,8 +117,9 @@ class ProgressBar:
         bar = "#" * filled + "." * (self.width - filled)
         left = (now - begun) * (1 - fraction) / fraction if 0 < fraction < 1 else now - begun
         word = "s" if done else "s left" if fraction > 0 else "s"
-        line = f"{message:<28} [{bar}] {100 * fraction:3.0f} %  {left:.1f} {word}{note}"
-        self.stream.write(f"\r{line} ")
+        room = shutil.get_terminal_size().columns - 1  # a line that wraps cannot be drawn again
+        line = f"{message:<28} [{bar}] {100 * fraction:3.0f} %  {left:.1f} {word}{note} "[:room]
+        self.stream.write("\r" + line)
         if done:
-            self.stream.write("\n")
+            self.stream.write(f"\r{'':{len(line)}}\r" if self.transient else "\n")
         self.stream.flush()

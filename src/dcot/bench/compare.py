@@ -1,0 +1,197 @@
+"""``dcot bench compare``: the few-labels comparison on any corpus, also the user's own.
+
+Run as ``python -m dcot.bench.compare CORPUS --text COLUMN --label COLUMN``. CORPUS is a table
+(.csv, .tsv, .jsonl, .parquet), a folder of text files in folders named by their label, or the name
+of a corpus that dcot knows. It needs labels enough to hide most of them: that is how few are tried.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dcot import datasets
+from dcot._exceptions import DcotError, InvalidInputError, InvalidParameterError
+from dcot._progress import Progress, silent
+from dcot.bench.experiments.few_labels import jobs_of
+from dcot.bench.jobs import Context, run_jobs
+from dcot.bench.paper import Run, extra_systems
+from dcot.bench.profiles import profile_of
+from dcot.bench.progress import Reporter
+from dcot.bench.protocol import WAYS, LeaveOneOut
+from dcot.bench.report import Results, write_report
+from dcot.bench.report.tables import by_budget
+from dcot.bench.store import Store
+from dcot.bench.systems import OURS, PAPER, SYSTEMS
+from dcot.bench.tasks import Task, task_of
+
+__all__ = ["run"]
+
+EXPERIMENT = "compare"
+BUDGETS = (20, 50, 100, 200, 500, 1000, 2000)
+# Those that learn in seconds; the others can be asked for.
+DEFAULT_SYSTEMS = ("bag of words", "TF-IDF", "LSI", PAPER, OURS)
+
+
+def run(
+    corpus: str | os.PathLike[str] | datasets.Corpus,
+    *,
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    split: str | None = None,
+    test_share: float = 0.3,
+    out: str | os.PathLike[str] = Path("compare-output"),
+    data: str | os.PathLike[str] | None = None,
+    systems: Sequence[str] | None = None,
+    budgets: Sequence[int] = BUDGETS,
+    draws: int = 5,
+    way: str = LeaveOneOut.name,
+    encoder: str | os.PathLike[str] | None = None,
+    static_embeddings: bool = False,
+    progress: Progress = silent,
+) -> Run:
+    """Compare the systems from few labels to all, and write the page that shows it.
+
+    Parameters
+    ----------
+    corpus : a loaded corpus, a table, a folder, or one of `dcot.datasets.available`
+    text, label, split : columns of a table
+    test_share : share of labelled documents to test on where the corpus has no split
+    out : folder for results; the same one resumes
+    data : directory with research corpora
+    systems : names of systems; by default those that learn in seconds
+    budgets, draws : numbers of labelled documents, and how often they are drawn
+    way : "leave-one-out" (only the budget's labels are used) or "validation" (the paper's way)
+    encoder, static_embeddings : pretrained rivals, see `dcot.bench.paper.run`
+    progress : called with what is done and the share that is finished
+    """
+    if way not in WAYS:
+        raise InvalidParameterError(f"way must be one of {list(WAYS)}, got {way!r}")
+    names = tuple(DEFAULT_SYSTEMS if systems is None else systems)
+    if unknown := set(names) - set(SYSTEMS):
+        raise InvalidParameterError(
+            f"unknown systems {sorted(unknown)}: expected some of {list(SYSTEMS)}"
+        )
+    task = _checked(_task(corpus, text, label, split, test_share, data))
+    profile = replace(
+        profile_of("full"),
+        name="compare",
+        systems=names,
+        budgets=tuple(sorted(set(budgets))),
+        draws=draws,
+    )
+    folder = Path(out)
+    extra = extra_systems(encoder, static_embeddings)
+    context = Context(profile, folder / "features", data, extra, _tasks={task.name: task})
+    jobs = list(jobs_of(context, task, EXPERIMENT, (way,)))
+    store = Store(folder / "cells")
+    failures = run_jobs(jobs, store, progress, "compare")
+    results = Results.collect(store, jobs, context, failures)
+    report = write_report(results, folder, f"Few labels on {task.name}: a comparison")
+    return Run(report, results, failures)
+
+
+def _task(
+    corpus: str | os.PathLike[str] | datasets.Corpus,
+    text: str | Sequence[str] | None,
+    label: str | None,
+    split: str | None,
+    test_share: float,
+    data: str | os.PathLike[str] | None,
+) -> Task:
+    if isinstance(corpus, datasets.Corpus):
+        return task_of(corpus)
+    path = Path(corpus)
+    if str(corpus) in datasets.available() and not path.exists():
+        options: dict[str, Any] = {} if str(corpus) == "docstrings" else {"data_dir": data}
+        if str(corpus) == "reuters-text":
+            options["subset"] = "single"  # one label a document
+        return task_of(datasets.load(str(corpus), **options))
+    if path.is_dir():
+        return task_of(datasets.load_folder(path, test_share=test_share))
+    if text is None or label is None:
+        raise InvalidParameterError(
+            f"{path} is read as a table: name its columns with text=... and label=... (--text, "
+            f"--label). Corpora by name are {', '.join(datasets.available())}"
+        )
+    return task_of(
+        datasets.load_table(path, text=text, label=label, split=split, test_share=test_share)
+    )
+
+
+def _checked(task: Task) -> Task:
+    classes = np.unique(task.labels[task.train])
+    if len(classes) < 2:
+        raise InvalidInputError(
+            f"{task.name} has {len(classes)} classes among {len(task.train)} training documents: "
+            "a comparison needs two at least"
+        )
+    if not len(task.test):
+        raise InvalidInputError(
+            f"{task.name} has no labelled documents to test on: give test_share, or a split"
+        )
+    if len(classes) > len(task.train) // 2:
+        raise InvalidInputError(
+            f"{task.name} has {len(classes)} labels on {len(task.train)} training documents: is "
+            "the label column the right one? Expected a few classes with many documents each"
+        )
+    return task
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="dcot.bench.compare", description=__doc__)
+    parser.add_argument("corpus", help="a table, a folder, or a name: " + ", ".join(NAMES))
+    parser.add_argument("--text", help="column with the text; several with commas")
+    parser.add_argument("--label", help="column with the label")
+    parser.add_argument("--split", help="column that says train, test or unlabelled")
+    parser.add_argument("--test-share", type=float, default=0.3)
+    parser.add_argument("--out", type=Path, default=Path("compare-output"))
+    parser.add_argument("--data", type=Path, help="directory with the research corpora")
+    parser.add_argument("--systems", help="some of " + ", ".join(SYSTEMS))
+    parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--way", choices=list(WAYS), default=LeaveOneOut.name)
+    parser.add_argument("--encoder", type=Path, help="folder of a sentence-transformers model")
+    parser.add_argument("--static-embeddings", action="store_true", help="wordllama's vectors")
+    options = parser.parse_args(arguments)
+    try:
+        done = run(
+            options.corpus,
+            text=options.text.split(",") if options.text else None,
+            label=options.label,
+            split=options.split,
+            test_share=options.test_share,
+            out=options.out,
+            data=options.data,
+            systems=options.systems.split(",") if options.systems else None,
+            budgets=[int(budget) for budget in options.budgets.split(",")],
+            draws=options.draws,
+            way=options.way,
+            encoder=options.encoder,
+            static_embeddings=options.static_embeddings,
+            progress=Reporter(),
+        )
+    except (DcotError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    results = done.results
+    for corpus in results.corpora_of(EXPERIMENT):
+        print(by_budget(results, EXPERIMENT, corpus, options.way, "accuracy").text())
+    for failure in done.failures:
+        print(f"FAILED: {failure.title} ({failure.cells} cells): {failure.reason}")
+    print(f"Report: {done.report}")
+    return 1 if done.failures else 0
+
+
+NAMES = datasets.available()
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""One page with everything in it: no script, no link to another file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from dcot.bench import facts
+from dcot.bench.progress import spoken
+from dcot.bench.report.results import Results
+from dcot.bench.report.sections import Section
+from dcot.bench.report.story import PROTOCOL, systems_used
+from dcot.bench.report.tables import Table
+
+_STYLE = """
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1b1b1b; background: #fff; }
+h1 { font-size: 1.7rem; } h2 { margin-top: 2.6rem; border-bottom: 1px solid #ccc; }
+p { max-width: 46rem; } figure { margin: 1.4rem 0; } figure svg { max-width: 100%; height: auto; }
+figcaption { color: #555; font-size: .9rem; max-width: 46rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; margin: 1rem 0; font-size: .88rem; }
+caption { text-align: left; font-weight: 600; padding: .3rem 0; }
+th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #e3e3e3; }
+th { border-bottom: 2px solid #888; } td:first-child, th:first-child, .words td, .words th
+  { text-align: left; } .theirs { color: #666; font-style: italic; }
+.note { background: #fff4d6; border-left: 4px solid #d9a400; padding: .5rem .9rem; }
+.failed { background: #fde3e0; border-left: 4px solid #c0392b; padding: .5rem .9rem; }
+nav a { margin-right: 1rem; } dt { font-weight: 600; } dd { margin: 0 0 .5rem 1rem; }
+"""
+
+
+def page(
+    results: Results,
+    sections: Sequence[Section],
+    drawings: Mapping[str, tuple[str, str]],
+    title: str,
+) -> str:
+    """HTML; ``drawings`` has SVG and caption by name of the figure."""
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+        _head(results),
+        "<nav>"
+        + "".join(f'<a href="#{s.name}">{escape(s.title)}</a>' for s in sections)
+        + '<a href="#about">About</a></nav>',
+    ]
+    for section in sections:
+        parts.append(f'<h2 id="{section.name}">{escape(section.title)}</h2>')
+        parts.append(f"<p>{escape(section.what)}</p>")
+        parts += [f"<p>{escape(text)}</p>" for text in section.paragraphs]
+        for name in section.figures:
+            drawing, caption = drawings[name]
+            parts.append(f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>")
+        parts += [table(each, section.name == "claims") for each in section.tables]
+    parts += [_about(results), "</body></html>"]
+    return "\n".join(parts) + "\n"
+
+
+def _head(results: Results) -> str:
+    parts = [f"<p>{escape(provenance(results))}</p>"]
+    if results.profile == "quick":
+        parts.append(
+            '<p class="note">Quick profile: small samples of the corpora, few draws and small '
+            "grids, to see that everything works. For figures to rely on, run "
+            "<code>--profile full</code>.</p>"
+        )
+    parts += [f'<p class="note">{escape(note)}</p>' for note in results.notes]
+    for failure in results.failures:
+        text = f"Failed: {failure.title}, {failure.cells} cells. {failure.reason}"
+        parts.append(f'<p class="failed">{escape(text)}</p>')
+    return "\n".join(parts)
+
+
+def provenance(results: Results) -> str:
+    """How many cells, made by what, where, in which time."""
+    machine = facts.machine()
+    where = f"{machine['processor']}, {machine['cores']} cores"
+    if "memory_gb" in machine:
+        where += f", {machine['memory_gb']} GB"
+    return (
+        f"Profile {results.profile}: {len(results.cells)} of {results.planned} cells finished, in "
+        f"{spoken(results.seconds)} of computing; dcot {facts.versions()['dcot']} at commit "
+        f"{', '.join(results.commits) or 'unknown'}; {where}."
+    )
+
+
+def table(data: Table, words: bool = False) -> str:
+    """A table as HTML."""
+    kind = ' class="words"' if words else ""
+    lines = [f'<div class="scroll"><table{kind}><caption>{escape(data.title)}</caption>']
+    lines.append("<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in data.head) + "</tr>")
+    for number, row in enumerate(data.rows):
+        mark = ' class="theirs"' if number in data.theirs else ""
+        cells = []
+        for column, cell in enumerate(row):
+            text = escape(cell.strip("*"))
+            best = (number, column) in data.best
+            cells.append(f"<td>{f'<strong>{text}</strong>' if best else text}</td>")
+        lines.append(f"<tr{mark}>{''.join(cells)}</tr>")
+    return "\n".join([*lines, "</table></div>"])
+
+
+def _about(results: Results) -> str:
+    lines = ['<h2 id="about">About</h2>', f"<p>{escape(PROTOCOL)}</p>", "<h3>Systems</h3><dl>"]
+    for name, text in systems_used(results):
+        lines.append(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>")
+    lines.append("</dl><h3>Corpora</h3><dl>")
+    for corpus in results.corpora.values():
+        sizes = ", ".join(f"{n:,} {part}" for part, n in corpus["documents"].items() if n)
+        text = f"{sizes} documents, {corpus['classes']} classes (before any sampling)."
+        if corpus["unseen_classes"]:
+            text += f" {corpus['unseen_classes']} classes have test documents only; they stay in."
+        text += f" Licence: {corpus['licence'].rstrip('.')}. {corpus['citation']}"
+        lines.append(f"<dt>{escape(corpus['title'])}</dt><dd>{escape(text)}</dd>")
+    versions = ", ".join(f"{name} {version}" for name, version in facts.versions().items())
+    lines.append(f"</dl><h3>Versions</h3><p>{escape(versions)}</p>")
+    return "\n".join(lines)

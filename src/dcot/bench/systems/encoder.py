@@ -1,0 +1,89 @@
+"""Pretrained rivals, if somebody has one: a sentence-transformers folder, or static embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dcot._exceptions import DatasetError, InvalidInputError
+from dcot._extras import require
+from dcot.bench.machines import Blocks
+from dcot.bench.systems._base import Learned, Setting, Size, System, remembered
+from dcot.bench.tasks import Documents
+
+
+class Encoder(System):
+    """A sentence-transformers model in a folder; nothing is downloaded, nothing is learned.
+
+    It has read far more text than the corpus: a comparison across kinds, marked as such.
+    """
+
+    name = "pretrained encoder"
+    about = "sentence-transformers model from a folder, not trained here"
+    slow = True
+    needs_text = True
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder).expanduser()
+        if not self.folder.is_dir():
+            raise DatasetError(
+                f"{self.folder} is not a folder: expected a sentence-transformers model"
+            )
+
+    def settings(self, size: Size) -> list[Setting]:
+        return [{"model": self.folder.name}]
+
+    def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
+        library = require("sentence_transformers", "encoder")
+        model = library.SentenceTransformer(str(self.folder), device="cpu")
+
+        def encode(documents: Documents) -> Any:
+            return model.encode(texts_of(documents), normalize_embeddings=True)
+
+        yield from _fixed(settings, encode)
+
+
+class StaticEmbeddings(System):
+    """The static embeddings that the wheel ``wordllama`` carries: a vector a word, averaged."""
+
+    name = "static embeddings"
+    about = "wordllama's built-in vectors, not trained here"
+    slow = True
+    needs_text = True
+
+    def settings(self, size: Size) -> list[Setting]:
+        return [{"model": "wordllama"}]
+
+    def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
+        library = require("wordllama", "encoder")
+        # Its own files are found as a cache: without that it looks for a folder it does not have.
+        own = Path(library.__file__ or "").parent
+        model = library.WordLlama.load(cache_dir=own, disable_download=True)
+
+        def encode(documents: Documents) -> Any:
+            return model.embed(texts_of(documents), norm=True)
+
+        yield from _fixed(settings, encode)
+
+
+def _fixed(settings: Sequence[Setting], encode: Any) -> Iterator[Learned]:
+    def vectors_of(documents: Documents) -> Any:
+        return np.nan_to_num(np.asarray(encode(documents), dtype=np.float32))  # empty texts
+
+    vectors = remembered(vectors_of)
+
+    def features(documents: Documents) -> Blocks:
+        return [vectors(documents)]
+
+    for setting in settings:
+        yield Learned(setting, features)
+
+
+def texts_of(documents: Documents) -> list[str]:
+    """The texts, or an error that says why there are none."""
+    if documents.texts is None:
+        raise InvalidInputError("this corpus comes as counts: an encoder needs texts")
+    return documents.texts

@@ -1,0 +1,225 @@
+"""``dcot bench``: the benchmarks of ``dcot.bench``, loaded when one is run."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dcot._progress import Progress, silent
+from dcot.cli.frame import command
+from dcot.cli.help import Group
+from dcot.cli.session import Session
+from dcot.cli.settings import numbers
+
+app = typer.Typer(
+    cls=Group,
+    help="Rerun the experiments of the paper, or compare on your own corpus.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+_Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        readable=False,
+        metavar="FOLDER",
+        show_default="DCOT_DATA",
+        help="Where the research corpora are.",
+    ),
+]
+_Encoder = Annotated[
+    Path | None,
+    typer.Option(
+        "--encoder",
+        readable=False,
+        metavar="FOLDER",
+        show_default=False,
+        help="A sentence-transformers model, as one more rival.",
+    ),
+]
+_Static = Annotated[
+    bool, typer.Option("--static-embeddings", help="The vectors of wordllama, as a rival.")
+]
+
+
+@app.callback()
+def _root() -> None:
+    pass
+
+
+def paper(
+    session: Session,
+    profile: Annotated[
+        str,
+        typer.Option("--profile", metavar="quick|full", help="Minutes, or hours; can be resumed."),
+    ] = "quick",
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", readable=False, metavar="FOLDER", help="The folder for the results."
+        ),
+    ] = Path("bench-output"),
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="NAME", show_default="all", help="An experiment; can be repeated."
+        ),
+    ] = None,
+    word: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--word", metavar="WORD", show_default=False, help="One more word; can be repeated."
+        ),
+    ] = None,
+    data: _Data = None,
+    encoder: _Encoder = None,
+    static_embeddings: _Static = False,
+) -> None:
+    """Rerun the paper's experiments, and ours, into a report.
+
+    Finished parts are kept in the folder and never computed twice: an interrupted run goes on.
+    """
+    done: Any = import_module("dcot.bench.paper").run(
+        profile,
+        output,
+        data,
+        only,
+        _progress(session),
+        encoder=encoder,
+        static_embeddings=static_embeddings,
+        words=tuple(word or ()),
+    )
+    _end(session, done, list(done.results.notes))
+
+
+def compare(
+    session: Session,
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            metavar="CORPUS",
+            show_default=False,
+            help="A table, a folder of folders of .txt files, or a known corpus.",
+        ),
+    ],
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text",
+            metavar="COLUMN",
+            show_default=False,
+            help="The column with the text; several are joined.",
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label", metavar="COLUMN", show_default=False, help="The column with the label."
+        ),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            "--split",
+            metavar="COLUMN",
+            show_default=False,
+            help="The column that says train, test or unlabelled.",
+        ),
+    ] = None,
+    test_share: Annotated[
+        float,
+        typer.Option(
+            "--test-share", metavar="NUMBER", help="Share to test on, where there is no split."
+        ),
+    ] = 0.3,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system",
+            metavar="NAME",
+            show_default="the quick ones",
+            help="A system to compare; can be repeated.",
+        ),
+    ] = None,
+    budgets: Annotated[
+        Any,
+        typer.Option(
+            "--budgets",
+            metavar="NUMBERS",
+            parser=numbers,
+            show_default="20 to 2000",
+            help="How many labels to try.",
+        ),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, metavar="INT", help="How often labels are drawn.")
+    ] = 5,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", readable=False, metavar="FOLDER", help="The folder for the results."
+        ),
+    ] = Path("compare-output"),
+    data: _Data = None,
+    encoder: _Encoder = None,
+    static_embeddings: _Static = False,
+) -> None:
+    """Compare dCoT with its rivals on a corpus, from few labels to all.
+
+    Labels are hidden and tested on, so the corpus needs many. An interrupted run goes on.
+    """
+    comparison = import_module("dcot.bench.compare")
+    done: Any = comparison.run(
+        corpus,
+        text=text,
+        label=label,
+        split=split,
+        test_share=test_share,
+        out=output,
+        data=data,
+        systems=system,
+        draws=draws,
+        encoder=encoder,
+        static_embeddings=static_embeddings,
+        progress=_progress(session),
+        **({} if budgets is None else {"budgets": [int(one) for one in budgets]}),
+    )
+    tables = []
+    by_budget = import_module("dcot.bench.report.tables").by_budget
+    for name in done.results.corpora_of(comparison.EXPERIMENT):
+        way = comparison.LeaveOneOut.name
+        found = by_budget(done.results, comparison.EXPERIMENT, name, way, "accuracy")
+        tables.append(found.text())
+    _end(session, done, tables)
+
+
+def _progress(session: Session) -> Progress:
+    if not session.verbose:
+        return silent
+    reporter: Progress = import_module("dcot.bench.progress").Reporter()
+    return reporter
+
+
+def _end(session: Session, done: Any, lines: list[str]) -> None:
+    """Where the report is; a part that failed is an error, told at the end."""
+    failures = [f"{failure.title}: {failure.reason}" for failure in done.failures]
+    if session.json:
+        session.emit({"report": str(done.report), "notes": lines, "failures": failures})
+    for line in lines:
+        session.say(line)
+    session.say(f"Report: {done.report}")
+    for failure in failures:
+        session.note(f"Failed: {failure}")
+    if failures:
+        raise typer.Exit(1)
+
+
+command(app, examples=["dcot bench paper --profile quick -o bench-output"])(paper)
+command(
+    app,
+    examples=["dcot bench compare test.csv --text body --label topic --budgets 4 --draws 1"],
+)(compare)

@@ -1,0 +1,261 @@
+"""From what a command line names as a corpus to texts, labels and identifiers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dcot.cli.errors import UserError
+
+if TYPE_CHECKING:
+    from dcot.text import TextFiles
+
+STANDARD_INPUT = "-"
+_BATCH_DOCUMENTS = 4096
+_BATCH_CHARACTERS = 1 << 22
+
+Row = tuple[str, Any, Any, Any]  # text, label, identifier, metadata
+Part = Literal["all", "train", "test", "unlabelled"]
+
+
+@dataclass
+class Batch:
+    """Documents: their texts, labels (None: without), identifiers, and more columns."""
+
+    texts: list[str] = field(default_factory=list)
+    labels: list[Any] = field(default_factory=list)
+    ids: list[Any] = field(default_factory=list)
+    metadata: list[Any] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def add(self, text: str, label: Any, identifier: Any, metadata: Any) -> None:
+        self.texts.append(text)
+        self.labels.append(label)
+        self.ids.append(identifier)
+        self.metadata.append(metadata)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Files, folders, names of known corpora, or ``-``, and which columns to read.
+
+    Attributes
+    ----------
+    sources : as on the command line
+    text, label, identifier : names of columns, or None
+    metadata : names of more columns
+    format : what files are whose names do not say
+    errors : ``"strict"`` or ``"replace"``, for bytes that are not UTF-8
+    part : which documents of a corpus with a split, where its name does not say (``r52:test``)
+    label_separator : what stands between the labels of a document that has several
+    unlabelled : the label that means none, besides the empty one
+    """
+
+    sources: Sequence[str]
+    text: str | None = None
+    label: str | None = None
+    identifier: str | None = None
+    metadata: Sequence[str] = ()
+    format: str | None = None
+    errors: str = "strict"
+    part: Part = "all"
+    label_separator: str | None = None
+    unlabelled: str | None = None
+
+    @property
+    def name(self) -> str:
+        names = ["standard input" if s == STANDARD_INPUT else s for s in self.sources]
+        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+    def check(self) -> None:
+        """Refuse what cannot be a corpus, before any work is done."""
+        for source in self.sources:
+            _check_source(source)
+
+    def texts(self) -> TextFiles | list[str]:
+        """Texts alone: a reader of files where that is possible, so that they need no memory."""
+        self.check()
+        if self._plain_files():
+            from dcot.text import read_texts
+
+            reader = read_texts(
+                list(self.sources), column=self.text, kind=self.format, errors=self.errors
+            )
+            self._check_columns()
+            if next(iter(reader), None) is None:
+                raise self._empty()
+            return reader
+        return self.whole().texts
+
+    def whole(self) -> Batch:
+        """All documents at once."""
+        documents = Batch()
+        for row in self._rows():
+            documents.add(*row)
+        if not len(documents):
+            raise self._empty()
+        return documents
+
+    def batches(self) -> Iterator[Batch]:
+        """Documents by and by, at least one of them."""
+        batch, size, any_yet = Batch(), 0, False
+        for row in self._rows():
+            any_yet = True
+            batch.add(*row)
+            size += len(row[0])
+            if len(batch) >= _BATCH_DOCUMENTS or size >= _BATCH_CHARACTERS:
+                yield batch
+                batch, size = Batch(), 0
+        if len(batch):
+            yield batch
+        if not any_yet:
+            raise self._empty()
+
+    def _empty(self) -> UserError:
+        return UserError(f"{self.name} has no documents: there is nothing to work on")
+
+    def _plain_files(self) -> bool:
+        named = any(_known(source) for source in self.sources)
+        return not named and STANDARD_INPUT not in self.sources and self.label is None
+
+    def _check_columns(self) -> None:
+        """Columns with better advice than the reader's own, at the price of one row."""
+        next(self._rows(), None)
+
+    def _rows(self) -> Iterator[Row]:
+        self.check()
+        number = 0
+        for source in self.sources:
+            for text, label, identifier, metadata in self._rows_of(source):
+                name = number if identifier is None else identifier
+                yield text, self._label(label), name, metadata
+                number += 1
+
+    def _rows_of(self, source: str) -> Iterator[Row]:
+        if source == STANDARD_INPUT:
+            return self._named(self._from_standard_input())
+        if _known(source):
+            return self._from_known(source)
+        return self._from_files(Path(source).expanduser())
+
+    @property
+    def _others(self) -> list[str]:
+        named = [name for name in (self.label, self.identifier) if name is not None]
+        return [*named, *self.metadata]
+
+    def _named(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
+        """Text, label, identifier and metadata from tuples of those that were asked for."""
+        for text, *others in rows:
+            label = others.pop(0) if self.label is not None and others else None
+            identifier = others.pop(0) if self.identifier is not None and others else None
+            more = dict(zip(self.metadata, others, strict=True)) if others else None
+            yield text, label, identifier, more
+
+    def _from_standard_input(self) -> Iterator[tuple[Any, ...]]:
+        from dcot.text.tables import stream_rows
+
+        columns = self.text is not None or bool(self._others)
+        kind = self.format or ("jsonl" if columns else "lines")
+        if kind == "parquet":
+            raise UserError("parquet cannot be read from standard input: name the file")
+        stream = sys.stdin.buffer
+        path = Path("standard input")
+        return stream_rows(stream, path, kind, self.text, self._others, self.errors)
+
+    def _from_files(self, path: Path) -> Iterator[Row]:
+        from dcot.text.readers import _files_at
+        from dcot.text.tables import read_rows
+
+        folder = path.is_dir()
+        for file, kind in _files_at(path, self.format):
+            others = [] if folder and kind == "document" else self._others
+            for row in self._named(read_rows(file, kind, self.text, others, self.errors)):
+                if folder and kind == "document":
+                    inside = file.relative_to(path)
+                    yield row[0], inside.parent.as_posix().strip("."), inside.as_posix(), None
+                else:
+                    yield row
+
+    def _from_known(self, source: str) -> Iterator[Row]:
+        from dcot import datasets
+
+        name, _, part = source.partition(":")
+        corpus = datasets.load(name)
+        if corpus.texts is None:
+            raise UserError(f"the corpus {name} has counts and no texts: use it from Python")
+        chosen: list[Any] = [part] if part else [self.part]
+        if self.part == "train" and not part:
+            chosen = ["train", "unlabelled"]
+        for one in chosen:
+            labels = corpus.label_sets if corpus.label_separator else corpus.labels
+            for row in corpus.rows(one):
+                hidden = one == "unlabelled"
+                yield corpus.texts[row], None if hidden else labels[row], int(row), None
+
+    def _label(self, label: Any) -> Any:
+        """A label as text, several as a list of them, None for none.
+
+        Text, whatever the file has: a model learned from a parquet file with the classes 1 and 2
+        has to know them again in a CSV file.
+        """
+        if isinstance(label, list | tuple) or hasattr(label, "to_list"):
+            found = label.to_list() if hasattr(label, "to_list") else list(label)
+            return [_as_text(one) for one in found] or None
+        if label is None:
+            return None
+        text = _as_text(label)
+        if not text.strip() or text == self.unlabelled:
+            return None
+        if self.label_separator is None:
+            return text
+        return [part.strip() for part in text.split(self.label_separator) if part.strip()] or None
+
+
+def _as_text(label: Any) -> str:
+    if isinstance(label, float):
+        return "" if label != label else f"{label:.15g}"
+    return str(label)
+
+
+def _known(source: str) -> bool:
+    """Whether it names a corpus of ``dcot.datasets``; a file of that name goes first."""
+    name, _, part = source.partition(":")
+    if os.path.exists(source) or not name or any(mark in name for mark in "/\\."):
+        return False
+    from dcot import datasets
+
+    if name not in datasets.available():
+        return False
+    if part not in ("", "all", "train", "test", "unlabelled"):
+        raise UserError(f"{source}: {part!r} is no part of {name}: try {name}:train or {name}:test")
+    return True
+
+
+def _check_source(source: str) -> None:
+    if source == STANDARD_INPUT:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise UserError(
+                "standard input is a terminal: pipe documents into it, as in "
+                "`cat news.txt | dcot … -`, or name a file"
+            )
+        return
+    if _known(source):
+        return
+    path = Path(source).expanduser()
+    if (path / "dcot.json").is_file():
+        raise UserError(f"{source} is a model folder, but a corpus was expected here")
+    if not path.exists():
+        from dcot import datasets
+
+        raise UserError(
+            f"{source} does not exist: expected a file, a folder of .txt files, - for standard "
+            f"input, or one of {', '.join(datasets.available())}"
+        )
+    if not os.access(path, os.R_OK):
+        raise UserError(f"{source} cannot be read: you have no permission to")

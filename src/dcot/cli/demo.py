@@ -1,0 +1,139 @@
+"""``dcot demo``: the whole job on a corpus that is already there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dcot._exceptions import MissingExtraError
+from dcot.cli.errors import UserError
+from dcot.cli.frame import command
+from dcot.cli.session import Session, table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(
+        app,
+        panel="More",
+        examples=["dcot demo", "dcot demo --draws 2 --word matrix --word socket -o demo.png"],
+    )(demo)
+
+
+def demo(
+    session: Session,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            readable=False,
+            metavar="FILE",
+            show_default=False,
+            help="Draw a picture, too (.png, .svg, .pdf).",
+        ),
+    ] = None,
+    word: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--word", metavar="WORD", show_default=False, help="A word to look up; can be repeated."
+        ),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, metavar="INT", help="Draws of labels.")
+    ] = 5,
+) -> None:
+    """Learn from the docstrings of installed packages, and compare.
+
+    Features are learned without labels from some 5,000 docstrings, and used with five labels a
+    class, beside bag of words, TF-IDF and LSI. Nothing is downloaded.
+    """
+    if output is not None:
+        _check_picture(output)
+    session.note("Reading docstrings, learning, comparing: about ten seconds.")
+    from dcot.bench import demo as bench
+
+    start = time.perf_counter()
+    words = tuple(word) if word else bench.WORDS
+    found = bench.run(words=words, draws=draws, say=lambda text: None)
+    if output is not None:
+        _draw(bench.picture(found), output)
+    _tell(session, found, draws, time.perf_counter() - start)
+    if output is not None:
+        session.say(f"Picture: {output}")
+    missing = [one for one in words if one not in found.columns]
+    if missing:
+        session.note(f"Not a word of the corpus: {', '.join(missing)}")
+
+
+def _tell(session: Session, found: Any, draws: int, seconds: float) -> None:
+    corpus = found.corpus
+    means = {name: sum(values) / len(values) for name, values in found.accuracies.items()}
+    if session.json:
+        session.emit(
+            {
+                "documents": corpus.n_documents,
+                "classes": len(corpus.target_names),
+                "test_documents": len(corpus.test),
+                "draws": draws,
+                "accuracy": means,
+                "seconds_to_learn": found.seconds,
+                "words": found.columns,
+            }
+        )
+        return
+    session.show(
+        f"{corpus.n_documents:,} docstrings of {len(corpus.target_names)} packages; five labels a "
+        f"class; accuracy on {len(corpus.test):,} others, mean of {draws} draws:"
+    )
+    rows = [
+        (name, f"{100 * mean:.1f} %", f"{found.seconds[name]:.2f} s")
+        for name, mean in means.items()
+    ]
+    session.show(table(["", "accuracy", "learned in"], rows))
+    session.show("What words are rebuilt into, the most first:")
+    columns = {name: [term for term, _ in values] for name, values in found.columns.items()}
+    for part in _side_by_side(columns):
+        session.show(table(list(part), zip_longest(*part.values(), fillvalue="")))
+    session.say(f"({seconds:.0f} s)")
+
+
+def _side_by_side(columns: dict[str, list[str]]) -> Iterator[dict[str, list[str]]]:
+    """As many columns at a time as the line has room for."""
+    from rich.console import Console
+
+    part: dict[str, list[str]] = {}
+    left = width = Console().width
+    for name, terms in columns.items():
+        needed = 3 + max(map(len, [name, *terms]))
+        if part and needed > left:
+            yield part
+            part, left = {}, width
+        part[name] = terms
+        left -= needed
+    yield part
+
+
+def _check_picture(path: Path) -> None:
+    from dcot._extras import require
+
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise UserError(f"{path}: a picture ends in .png, .svg or .pdf")
+    if not path.absolute().parent.is_dir():
+        raise UserError(f"{path.absolute().parent} does not exist: create it first")
+    try:
+        require("matplotlib", "plots").use("agg")
+    except MissingExtraError as error:
+        raise UserError(f"a picture needs matplotlib: {error}") from error
+
+
+def _draw(figure: Any, path: Path) -> None:
+    from dcot.cli.output import atomic
+
+    with atomic(path) as file:
+        figure.savefig(file, dpi=120, format=path.suffix[1:].lower())

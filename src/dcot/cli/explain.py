@@ -1,0 +1,217 @@
+"""``dcot explain`` and ``dcot similar``: what words and documents mean to a model."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from dcot.cli import options as o
+from dcot.cli.errors import UserError
+from dcot.cli.frame import command
+from dcot.cli.session import Session, table
+
+_PANEL = "Reading"
+_READABLE = ("DCoTVectorizer", "DCoT", "DCoTClassifier")
+_COUNT = Annotated[int, typer.Option("-k", min=1, metavar="INT", help="How many to show.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(
+        app,
+        panel=_PANEL,
+        examples=[
+            "dcot explain model nasdaq",
+            "dcot explain model 'opec cut its output' -k 5",
+            "dcot explain classifier 'opec cut its output' --target oil",
+        ],
+    )(explain)
+    command(
+        app,
+        panel=_PANEL,
+        examples=["dcot similar model nasdaq", "dcot similar model stocks --cohort -k 5"],
+    )(similar)
+
+
+def explain(
+    session: Session,
+    model: o.Model,
+    text: Annotated[
+        str,
+        typer.Argument(
+            metavar="TEXT",
+            show_default=False,
+            help="A word or a document; '' shows the bias; - reads standard input.",
+        ),
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            metavar="CLASS",
+            show_default="the predicted one",
+            help="Of a classifier: the class to explain.",
+        ),
+    ] = None,
+    k: _COUNT = 10,
+) -> None:
+    """Show what a word or a document means to a model.
+
+    The prototypes it is rebuilt into with their values, layer by layer, and each word's share; of a
+    classifier, the words that moved its decision, and through which prototypes.
+    """
+    from dcot.cli.models import load_model
+
+    document = _read(text)
+    loaded = load_model(
+        model, "DCoTVectorizer", "DCoT", "DCoTClassifier", hint="use the model it was made with"
+    )
+    if type(loaded).__name__ == "DCoTClassifier":
+        _decision(session, loaded, document, target, k)
+        return
+    if target is not None:
+        raise UserError(f"{model} has no classes, so --target means nothing: leave it out")
+    found = loaded.explain(document, k=k)
+    if session.json:
+        session.emit(_meaning(found, k))
+    elif len(found.words) < 2:
+        _print(session, str(found))
+    else:
+        _show(session, found, k)
+
+
+def _read(text: str) -> str:
+    if text != "-":
+        return text
+    if sys.stdin.isatty():
+        raise UserError("standard input is a terminal: pipe a document into it, or quote one")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _meaning(found: Any, k: int) -> dict[str, Any]:
+    return {
+        "text": found.text,
+        "words": [
+            {"word": word, "weight": float(weight)}
+            for word, weight in zip(found.words, found.weights, strict=True)
+        ],
+        "unknown": list(found.unknown),
+        "suggestions": dict(found.suggestions),
+        "layers": [
+            {
+                "layer": part.layer,
+                "prototypes": [{"prototype": name, "value": value} for name, value in part.top(k)],
+                "word_shares": [float(share) for share in part.word_shares],
+            }
+            for part in found.layers
+        ],
+    }
+
+
+def _show(session: Session, found: Any, k: int) -> None:
+    """A document: what each prototype's value comes from."""
+    from rich.text import Text
+
+    for part in found.layers:
+        session.show(Text(f"Layer {part.layer}", style="bold"))
+        top = part.top(k)
+        rows = [
+            (f"{value:+.3f}", name, _largest(found.words, part.shares[:, place]))
+            for place, (name, value) in enumerate(top)
+        ]
+        session.show(table(["value", "prototype", "comes from"], rows))
+    last = found.layers[-1]
+    whole = sorted(zip(last.word_shares, found.words, strict=True), reverse=True)
+    listed = ", ".join(f"{word} {100 * share:.0f} %" for share, word in whole[:10])
+    _print(session, f"Shares in the whole: {listed}{', …' if len(whole) > 10 else ''}")
+    if found.unknown:
+        session.note(f"Not known, and passed over: {', '.join(found.unknown[:10])}")
+
+
+def _largest(words: Any, shares: Any) -> str:
+    ranked = sorted(zip(shares, words, strict=True), key=lambda pair: -abs(pair[0]))
+    return ", ".join(f"{word} {share:+.3f}" for share, word in ranked[:3])
+
+
+def _decision(session: Session, model: Any, document: str, target: str | None, k: int) -> None:
+    """Which words moved a classifier."""
+    found = model.explain(document, _class_named(model, target))
+    if session.json:
+        session.emit({"text": document, **asdict(found)})
+        return
+    _print(session, f"{found.target}: decision {found.decision:+.3f}")
+    if not found.words:
+        session.note("No word of the text is known to the model: this is its baseline.")
+    rows = [
+        (
+            f"{word.share:+.3f}",
+            word.word + ("" if word.labelled else " *"),
+            ", ".join(f"{name} {value:+.3f}" for name, value in word.through[:3]),
+        )
+        for word in found.words[:k]
+    ]
+    rest = sum(word.share for word in found.words[k:])
+    if len(found.words) > k:
+        rows.append((f"{rest:+.3f}", f"({len(found.words) - k} more words)", ""))
+    rows.append((f"{found.baseline:+.3f}", "(baseline)", ""))
+    session.show(table(["share", "word", "through"], rows))
+    if not all(word.labelled for word in found.words[:k]):
+        session.say("* in no labelled document: it counts by what it is rebuilt into.")
+
+
+def _class_named(model: Any, target: str | None) -> Any:
+    """The class that is written so; a number is text on a command line."""
+    if target is None:
+        return None
+    named = {str(name): name for name in model.classes_}
+    if target not in named:
+        known = ", ".join(list(named)[:10]) + (", …" if len(named) > 10 else "")
+        raise UserError(f"the model has no class {target!r}: it has {known}")
+    return named[target]
+
+
+def similar(
+    session: Session,
+    model: o.Model,
+    word: Annotated[
+        str, typer.Argument(metavar="WORD", show_default=False, help="A word of the model.")
+    ],
+    cohort: Annotated[
+        bool,
+        typer.Option("--cohort", help="The words that are translated into this prototype instead."),
+    ] = False,
+    layer: Annotated[
+        int | None,
+        typer.Option(
+            "--layer",
+            min=1,
+            metavar="INT",
+            show_default="the last",
+            help="Whose values count.",
+        ),
+    ] = None,
+    k: _COUNT = 10,
+) -> None:
+    """Show the words that mean what a word means."""
+    from dcot.cli.models import load_model
+
+    loaded = load_model(
+        model, "DCoTVectorizer", "DCoT", "DCoTClassifier", hint="use the model it was made with"
+    )
+    find = loaded.cohort if cohort else loaded.similar_terms
+    found = find(word, k, layer=layer)
+    if session.json:
+        terms = [{"term": term, found.measure: value} for term, value in found]
+        session.emit({"word": word, "title": found.title, "terms": terms})
+        return
+    _print(session, found.title)
+    session.show(table(["term", found.measure], list(found)))
+
+
+def _print(session: Session, text: str) -> None:
+    from rich.text import Text
+
+    session.show(Text(text))

@@ -1,0 +1,100 @@
+"""``dcot info``: what is in a model folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from dcot.cli import options as o
+from dcot.cli.frame import command
+from dcot.cli.session import Session
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, panel="More", examples=["dcot info model", "dcot info model --json"])(info)
+
+
+def info(session: Session, model: o.Model) -> None:
+    """Show what a model folder holds: settings, sizes, and how good it is.
+
+    Everything in the folder is checked on the way, checksums too.
+    """
+    import dcot
+    from dcot._machine import format_bytes
+    from dcot.persistence.manifest import FORMAT_VERSION, read_manifest
+
+    manifest = read_manifest(model)
+    loaded = dcot.load(model)
+    contents = loaded._contents(False)
+    sizes = {entry.name: entry.size for entry in manifest.files.values()}
+    if session.json:
+        session.emit(
+            {
+                "model": str(model),
+                "kind": manifest.kind,
+                "format_version": FORMAT_VERSION,
+                "dcot_version": manifest.dcot_version,
+                "bytes": sum(sizes.values()),
+                "files": sizes,
+                "facts": dict(contents.facts),
+                "settings": _settings(loaded),
+            }
+        )
+        return
+    rows = [("kind", manifest.kind), *contents.facts]
+    rows += [("size", format_bytes(float(sum(sizes.values()))))]
+    rows += [("saved by", f"dcot {manifest.dcot_version}, format {FORMAT_VERSION}")]
+    session.show(_facts(model, rows, _changed(loaded)))
+
+
+def _settings(model: Any) -> dict[str, Any]:
+    """Parameters that JSON has a form for."""
+    parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    return {name: value for name, value in parameters.items() if _is_plain(value)}
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _changed(model: Any) -> dict[str, Any]:
+    """Settings that are not the defaults."""
+    defaults = _settings(type(model)()) if hasattr(model, "get_params") else {}
+    return {
+        name: value
+        for name, value in _settings(model).items()
+        if _comparable(value) != _comparable(defaults.get(name)) and name not in ("random_state",)
+    }
+
+
+def _comparable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _facts(path: Path, rows: list[tuple[str, str]], changed: dict[str, Any]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    if changed:
+        listed = ", ".join(f"{name}={_short(value)}" for name, value in sorted(changed.items()))
+        rows = [*rows, ("settings changed", listed)]
+    found = Table(box=box.SIMPLE_HEAD, show_header=False, title=Text(str(path)), pad_edge=False)
+    found.title_justify = "left"
+    found.add_column(style="bold", no_wrap=True)
+    found.add_column(overflow="fold")
+    for name, value in rows:
+        found.add_row(Text(name), Text(str(value)))
+    return found
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

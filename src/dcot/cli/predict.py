@@ -1,0 +1,174 @@
+"""``dcot predict``: classes and probabilities of documents."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dcot.cli import options as o
+from dcot.cli.frame import command
+from dcot.cli.session import Session, table
+
+Rows = dict[str, list[Any]]
+_SHOWN = 400  # characters of a text, of which as many are shown as the line has room for
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(
+        app,
+        panel="Classes",
+        examples=[
+            "dcot predict model new.csv --text body --id number -o predictions.csv",
+            "echo 'OPEC cut its output' | dcot predict model - --top 3",
+            "dcot predict model new.csv --text body --json",
+        ],
+    )(predict)
+
+
+def predict(
+    session: Session,
+    model: o.Model,
+    corpus: o.Corpora,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            readable=False,
+            metavar="FILE",
+            show_default="standard output",
+            help="Ends in .parquet, .csv, .tsv, .jsonl, .npz, or .npy (the predictions alone).",
+        ),
+    ] = None,
+    text: o.Text = None,
+    identifier: o.Identifier = None,
+    top: Annotated[
+        int,
+        typer.Option(
+            "--top", min=1, metavar="INT", help="Show so many classes, the likeliest first."
+        ),
+    ] = 1,
+    format: o.Format = None,
+    errors: o.Errors = o.ErrorsName.STRICT,
+) -> None:
+    """Predict the classes of documents.
+
+    Without -o the predictions go to standard output: a table on a terminal, tab-separated lines
+    into a pipe, JSON lines with --json.
+    """
+    from dcot.cli.corpus import Corpus
+    from dcot.cli.models import load_model
+    from dcot.cli.output import check_output
+    from dcot.cli.session import Counter
+
+    if output is not None:
+        check_output(output, corpus)
+    source = Corpus(corpus, text=text, identifier=identifier, format=format, errors=errors)
+    source.check()
+    classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
+    with _destination(session, output) as put, Counter(session, "documents") as counter:
+        for batch in source.batches():
+            columns = {"id": batch.ids} | predictions(classifier, batch.texts, top)
+            put(columns, batch.texts)
+            counter.add(len(batch))
+    if output is not None:
+        facts = {"documents": counter.total, "output": str(output)}
+        session.done(facts, f"Wrote predictions for {counter.total:,} documents to {output}.")
+
+
+def predictions(classifier: Any, texts: list[str], top: int = 1) -> Rows:
+    """Prediction and probability of each text, and further classes in the order of theirs."""
+    import numpy as np
+
+    shares = classifier.predict_proba(texts)
+    names = np.array([str(name) for name in classifier.classes_], dtype=object)
+    order = np.argsort(-shares, axis=1, kind="stable")[:, :top]
+    ranked = np.take_along_axis(shares, order, axis=1).astype(float)
+    columns: Rows
+    if classifier._kind == "single":
+        columns = {"prediction": names[order[:, 0]].tolist(), "probability": ranked[:, 0].tolist()}
+        first = 1
+    else:  # each class by itself: those more likely than not, the likeliest first
+        chosen = [[k for k in np.argsort(-row, kind="stable") if row[k] > 0.5] for row in shares]
+        columns = {
+            "prediction": [names[found].tolist() for found in chosen],
+            "probability": [
+                row[found].astype(float).tolist() for row, found in zip(shares, chosen, strict=True)
+            ],
+        }
+        first = 0 if top > 1 else order.shape[1]
+    for place in range(first, order.shape[1]):
+        columns[f"class_{place + 1}"] = names[order[:, place]].tolist()
+        columns[f"probability_{place + 1}"] = ranked[:, place].tolist()
+    return columns
+
+
+@contextmanager
+def _destination(session: Session, output: Path | None) -> Iterator[Any]:
+    """Where rows go: a file, JSON lines, a table, or lines."""
+    if output is not None:
+        from dcot.cli.output import writing
+
+        with writing(output, main="prediction") as writer:
+            yield lambda columns, texts: writer.write(columns)
+    elif session.json:
+        yield lambda columns, texts: _emit_rows(session, columns)
+    elif sys.stdout.isatty():
+        yield lambda columns, texts: _show_rows(session, columns, texts)
+    else:
+        yield _Lines()
+
+
+def _emit_rows(session: Session, columns: Rows) -> None:
+    for row in zip(*columns.values(), strict=True):
+        session.emit(dict(zip(columns, row, strict=True)))
+    sys.stdout.flush()
+
+
+def _show_rows(session: Session, columns: Rows, texts: list[str]) -> None:
+    # the text says more to a person than its number
+    shown = [" ".join(text[:_SHOWN].split()) for text in texts]
+    named = any(not isinstance(name, int) for name in columns["id"])
+    values = {**columns, "text": shown, "then": _others(columns)}
+    heads = [*(["id"] if named else []), "text", "prediction", "probability"]
+    heads += ["then"] if any(values["then"]) else []
+    rows = zip(*(map(_plain, values[name]) for name in heads), strict=True)
+    session.show(table(heads, rows, cut="text"))
+
+
+def _others(columns: Rows) -> list[str]:
+    """The classes after the first, each with its probability, in one cell."""
+    names = [name for name in columns if name.startswith("class_")]
+    pairs = [(columns[name], columns[name.replace("class", "probability")]) for name in names]
+    return [
+        ", ".join(f"{classes[row]} {shares[row]:.3f}" for classes, shares in pairs)
+        for row in range(len(columns["id"]))
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Several labels in one cell."""
+    if isinstance(value, list):
+        return ", ".join(f"{one:.3f}" if isinstance(one, float) else str(one) for one in value)
+    return value
+
+
+class _Lines:
+    """Tab-separated lines, for other programs; the first names the columns."""
+
+    first = True
+
+    def __call__(self, columns: Rows, texts: list[str]) -> None:
+        if self.first:
+            sys.stdout.write("\t".join(columns) + "\n")
+            self.first = False
+        for row in zip(*columns.values(), strict=True):
+            cells = (f"{value:.6g}" if isinstance(value, float) else _plain(value) for value in row)
+            sys.stdout.write("\t".join(" ".join(str(cell).split()) for cell in cells) + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,199 @@
+"""The best documents for a batch of queries: exact, in blocks, at the speed of matrix products.
+
+BLAS does the products, a compiled heap takes the best of each block while it is in cache; the
+scores of all queries and all documents are never held at once. The few that are found are then
+computed again in double precision: a query has the same answer alone as in a batch, and equal
+documents have equal scores, in the order in which they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot._machine import run_threads
+from dcot.search import kernels
+
+Array = NDArray[Any]
+
+_QUERIES, _DOCUMENTS = 1024, 4096  # a block of products is 16 MB
+_WHOLE = 1 << 23  # products that a hybrid search holds at a time, for each of its two parts
+_SPARE = 16  # documents found beyond k: rounding may have put them in the wrong order
+_MOST_GATHERED = 0.5  # a filter that lets less through has its rows copied together
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best rows for each query, the best first, with their scores.
+
+    ``rows`` is negative where there were no more documents. ``similarity`` and ``bm25`` are what
+    the score is made of; None if that part was not asked for. ``known`` says whether there was
+    anything to search by.
+    """
+
+    rows: Array
+    scores: Array
+    known: Array
+    similarity: Array | None = None
+    bm25: Array | None = None
+
+
+def by_similarity(vectors: Array, queries: Array, allowed: Array, k: int) -> Ranking:
+    """The k allowed rows with the largest cosine; both sides are unit rows."""
+    size = min(k + _SPARE, max(len(vectors), 1))
+    best, found = _empty_heaps(len(queries), size)
+    for start in range(0, len(queries), _QUERIES):
+        block = slice(start, start + _QUERIES)
+        part = queries[block]
+        room = np.empty((len(part), _DOCUMENTS), dtype=np.float32)
+        for documents, rows in _blocks(vectors, allowed):
+            scores = room[:, : len(rows)] if len(rows) == _DOCUMENTS else None
+            scores = np.matmul(part, documents.T, out=scores)
+            _take(scores, rows, best[block], found[block])
+    similarity = _exactly(vectors, queries, found)
+    known = np.asarray(queries.any(axis=1))
+    return _sorted(found, similarity, known, k, similarity, None)
+
+
+def by_both(
+    vectors: Array,
+    queries: Array,
+    own: Array | None,
+    lexical: tuple[Array, Array],
+    live: Array,
+    allowed: Array,
+    weight: float,
+    k: int,
+) -> Ranking:
+    """The k allowed rows with the largest ``weight · cosine / its largest + the same of BM25``.
+
+    The largest is that of all live documents, so that a filter changes who is in the list and no
+    score. ``own`` is what the words of documents and queries themselves add to the cosine;
+    ``lexical`` has BM25, and which queries it found any word of.
+    """
+    scores, matches = lexical
+    best, found = _empty_heaps(len(queries), min(k + _SPARE, max(len(vectors), 1)))
+    products = queries @ vectors.T
+    if own is not None:
+        products += own
+    tops = _largest(products, live), _largest(scores, live)
+    largest = _exactly(vectors, queries, tops[0]) + _picked(own, tops[0]), _picked(scores, tops[1])
+    shares = (weight, 1.0 - weight)
+    factors = np.hstack([s * _inverse(top) for s, top in zip(shares, largest, strict=True)])
+    run_threads(kernels.combine, products, scores, factors, work=3.0 * products.size)
+    _take(products, np.where(allowed, np.arange(len(vectors)), -1), best, found)
+    similarity = _exactly(vectors, queries, found) + _picked(own, found)
+    bm25 = _picked(scores, found)
+    combined = factors[:, :1] * similarity + factors[:, 1:] * bm25
+    known = (largest[0][:, 0] > 0) | matches
+    return _sorted(found, combined, known, k, similarity, bm25)
+
+
+def by_meaning(
+    vectors: Array, queries: Array, own: Array, known: Array, allowed: Array, k: int
+) -> Ranking:
+    """The k allowed rows with the largest cosine, to which ``own`` is what the words add."""
+    best, found = _empty_heaps(len(queries), min(k + _SPARE, max(len(vectors), 1)))
+    products = queries @ vectors.T
+    products += own
+    _take(products, np.where(allowed, np.arange(len(vectors)), -1), best, found)
+    similarity = _exactly(vectors, queries, found) + _picked(own, found)
+    return _sorted(found, similarity, known, k, similarity, None)
+
+
+def by_words(lexical: tuple[Array, Array], allowed: Array, k: int) -> Ranking:
+    """The k allowed rows with the largest BM25; those without any of the words are left out."""
+    scores, matches = lexical
+    best, found = _empty_heaps(len(scores), min(k + _SPARE, max(scores.shape[1], 1)))
+    best[:] = 0.0
+    _take(scores, np.where(allowed, np.arange(scores.shape[1]), -1), best, found)
+    bm25 = _picked(scores, found)
+    return _sorted(found, bm25, matches, k, None, bm25)
+
+
+def queries_at_once(n_documents: int) -> int:
+    """How many queries a search by words may score against all documents in one go."""
+    return max(1, _WHOLE // max(n_documents, 1))
+
+
+def joined(parts: list[Ranking]) -> Ranking:
+    """Rankings of several batches as one."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def column(name: str) -> Any:
+        found = [getattr(part, name) for part in parts]
+        return None if found[0] is None else np.concatenate(found)
+
+    return Ranking(**{field.name: column(field.name) for field in fields(Ranking)})
+
+
+def _blocks(vectors: Array, allowed: Array) -> Iterator[tuple[Array, Array]]:
+    """Blocks of documents with their rows, −1 for those to be passed over."""
+    n, n_allowed = len(vectors), int(allowed.sum())
+    if n_allowed < _MOST_GATHERED * n:
+        chosen = np.flatnonzero(allowed)
+        for start in range(0, n_allowed, _DOCUMENTS):
+            rows = chosen[start : start + _DOCUMENTS]
+            yield vectors[rows], rows
+        return
+    places = np.arange(n)
+    rows = places if n_allowed == n else np.where(allowed, places, -1)
+    for start in range(0, n, _DOCUMENTS):
+        yield vectors[start : start + _DOCUMENTS], rows[start : start + _DOCUMENTS]
+
+
+def _empty_heaps(n: int, size: int) -> tuple[Array, Array]:
+    return np.full((n, size), -np.inf, np.float32), np.full((n, size), -1, np.int64)
+
+
+def _take(scores: Array, rows: Array, best: Array, found: Array) -> None:
+    run_threads(kernels.keep_best, scores, rows, best, found, work=2.0 * scores.size)
+
+
+def _exactly(vectors: Array, queries: Array, found: Array) -> Array:
+    out = np.empty(found.shape, dtype=np.float64)
+    work = 2.0 * out.size * queries.shape[1]
+    run_threads(kernels.exact_products, vectors, queries, found, out, work=work)
+    return out
+
+
+def _largest(scores: Array, live: Array) -> Array:
+    out = np.empty((len(scores), 1), dtype=np.int64)
+    run_threads(kernels.largest_live, scores, live, out, work=2.0 * scores.size)
+    return out
+
+
+def _inverse(largest: Array) -> Array:
+    """Where nothing is alike, nothing counts."""
+    return np.where(largest > 0, 1.0 / np.where(largest > 0, largest, 1.0), 0.0)
+
+
+def _picked(scores: Array | None, found: Array) -> Array:
+    if scores is None:
+        return np.zeros(found.shape)
+    picked = np.take_along_axis(scores, np.maximum(found, 0), axis=1)
+    return np.asarray(picked, dtype=np.float64)
+
+
+def _sorted(
+    found: Array, scores: Array, known: Array, k: int, similarity: Array | None, bm25: Array | None
+) -> Ranking:
+    """The best k, by score and then by row; float32, so that ties are ties."""
+    single = np.where(found >= 0, scores, -np.inf).astype(np.float32)
+    late = np.where(found >= 0, found, np.iinfo(np.int64).max)
+    order = np.lexsort((late, -single), axis=1)[:, :k]
+
+    def ordered(values: Array | None) -> Array | None:
+        if values is None:
+            return None
+        return np.take_along_axis(values, order, axis=1).astype(np.float32)
+
+    rows = np.take_along_axis(found, order, axis=1)
+    rows[~known] = -1
+    scores = np.take_along_axis(single, order, axis=1)
+    return Ranking(rows, scores, known, ordered(similarity), ordered(bm25))

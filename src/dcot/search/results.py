@@ -1,0 +1,202 @@
+"""What a search finds: plain objects that print well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, overload
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A document that was found.
+
+    Attributes
+    ----------
+    rank : 1 for the best
+    id : the document's id
+    score : what documents are ordered by
+    similarity : cosine of meaning, or None if the search was by words alone
+    bm25 : BM25 of the words, or None if the search was not hybrid
+    metadata : what was given with the document, or None
+    text : the document, if the index keeps texts, else None
+    """
+
+    rank: int
+    id: str | int
+    score: float
+    similarity: float | None = None
+    bm25: float | None = None
+    metadata: dict[str, Any] | None = None
+    text: str | None = None
+
+
+class Hits(Sequence[Hit]):
+    """The documents found for one query, the best first.
+
+    Attributes
+    ----------
+    query : the query's text, or None if it was a vector
+    known : whether there was anything to search by; False for a query without known words, which
+        finds nothing
+    """
+
+    def __init__(self, hits: Sequence[Hit], query: str | None = None, known: bool = True) -> None:
+        self._hits = tuple(hits)
+        self.query = query
+        self.known = known
+
+    @property
+    def ids(self) -> list[str | int]:
+        return [hit.id for hit in self._hits]
+
+    @property
+    def scores(self) -> list[float]:
+        return [hit.score for hit in self._hits]
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> Hits: ...
+    def __getitem__(self, place: int | slice) -> Hit | Hits:
+        if isinstance(place, slice):
+            return Hits(self._hits[place], self.query, self.known)
+        return self._hits[place]
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self._hits)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hits):
+            return NotImplemented
+        return (self._hits, self.query, self.known) == (other._hits, other.query, other.known)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        title = "" if self.query is None else f"{_shortened(self.query, 70)}\n"
+        if not self._hits:
+            return f"{title}  ({self._why_empty()})"
+        width = max(len(str(hit.id)) for hit in self._hits[:_SHOWN])
+        lines = [
+            f"{hit.rank:>4}  {hit.score:>7.3f}  {hit.id!s:<{width}}  {_shown(hit)}".rstrip()
+            for hit in self._hits[:_SHOWN]
+        ]
+        if len(self._hits) > _SHOWN:
+            lines.append(f"      … {len(self._hits) - _SHOWN} more")
+        return title + "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        title = "" if self.query is None else f"<p><b>{escape(self.query)}</b></p>"
+        if not self._hits:
+            return f"{title}<p><i>{self._why_empty()}</i></p>"
+        head = "".join(f"<th>{name}</th>" for name in ("", "score", "id", "document"))
+        rows = "".join(
+            f"<tr><td>{hit.rank}</td><td>{hit.score:.3f}</td><td>{escape(str(hit.id))}</td>"
+            f'<td style="text-align:left">{escape(_shown(hit, 200))}</td></tr>'
+            for hit in self._hits[:_SHOWN]
+        )
+        return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+    def to_frame(self) -> Any:
+        """A polars frame with a row for each hit, and a column for each key of the metadata."""
+        return _frame([self])
+
+    def _why_empty(self) -> str:
+        if not self.known:
+            return "nothing found: no word of the query is known"
+        return "nothing found: no document in the index may be shown"
+
+
+class Results(Sequence[Hits]):
+    """What was found for several queries, in their order."""
+
+    def __init__(self, results: Sequence[Hits]) -> None:
+        self._results = tuple(results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @overload
+    def __getitem__(self, place: int) -> Hits: ...
+    @overload
+    def __getitem__(self, place: slice) -> Results: ...
+    def __getitem__(self, place: int | slice) -> Hits | Results:
+        if isinstance(place, slice):
+            return Results(self._results[place])
+        return self._results[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Results) and self._results == other._results
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        shown = "\n\n".join(str(hits) for hits in self._results[:_SHOWN])
+        rest = len(self) - _SHOWN
+        return shown + (f"\n\n… {rest} more queries" if rest > 0 else "")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join(hits._repr_html_() for hits in self._results[:_SHOWN])
+
+    def to_frame(self) -> Any:
+        """A polars frame with a row for each hit; ``query`` is the number of the query."""
+        return _frame(self._results, numbered=True)
+
+
+def _frame(results: Sequence[Hits], numbered: bool = False) -> Any:
+    import polars as pl
+
+    hits = [hit for found in results for hit in found]
+    columns: dict[str, Any] = {}
+    if numbered:
+        numbers = [place for place, found in enumerate(results) for _ in found]
+        columns["query"] = pl.Series(numbers, dtype=pl.Int64)
+    columns["rank"] = pl.Series([hit.rank for hit in hits], dtype=pl.Int64)
+    ids: list[Any] = [hit.id for hit in hits]
+    whole = bool(ids) and all(isinstance(name, int) and abs(name) < 2**63 for name in ids)
+    columns["id"] = (
+        pl.Series(ids, dtype=pl.Int64) if whole else pl.Series(map(str, ids), dtype=pl.String)
+    )
+    for name in ("score", "similarity", "bm25"):
+        columns[name] = pl.Series([getattr(hit, name) for hit in hits], dtype=pl.Float64)
+    if any(hit.text is not None for hit in hits):
+        columns["text"] = pl.Series([hit.text for hit in hits], dtype=pl.String)
+    for key in dict.fromkeys(key for hit in hits for key in hit.metadata or {}):
+        values = [(hit.metadata or {}).get(key) for hit in hits]
+        name = key if key not in columns else f"metadata.{key}"
+        columns[name] = _series(values)
+    return pl.DataFrame(columns)
+
+
+def _series(values: list[Any]) -> Any:
+    """Metadata may be anything: where values do not make a column, their text does."""
+    import polars as pl
+
+    try:
+        return pl.Series(values)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return pl.Series([None if value is None else str(value) for value in values])
+
+
+def _shown(hit: Hit, width: int = 80) -> str:
+    if hit.text is not None:
+        return _shortened(hit.text, width)
+    if hit.metadata:
+        return _shortened(", ".join(f"{k}: {v}" for k, v in hit.metadata.items()), width)
+    return ""
+
+
+def _shortened(text: str, width: int) -> str:
+    plain = " ".join(text[: 4 * width].split())
+    return plain if len(plain) <= width else plain[: width - 1] + "…"

@@ -1,0 +1,67 @@
+"""The comparison on somebody's own documents."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from dcot import DcotError
+from dcot.bench import compare
+
+
+@pytest.fixture
+def table(corpus, tmp_path):
+    path = tmp_path / "mail.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["body", "queue"])
+        writer.writerows(zip(corpus.texts, corpus.labels, strict=True))
+    return path
+
+
+def test_a_table(table, tmp_path, capsys):
+    arguments = [str(table), "--text", "body", "--label", "queue", "--budgets", "20"]
+    arguments += ["--draws", "1", "--systems", "TF-IDF,dCoT", "--out", str(tmp_path / "out")]
+    assert compare.main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "dCoT against the best rival" in printed
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "Few labels on mail" in html
+    assert "Claims" not in html  # the paper's, which this is not about
+
+
+def test_a_loaded_corpus_and_what_is_learned_from_it(corpus, tmp_path):
+    done = compare.run(corpus, budgets=(20,), draws=1, systems=("dCoT",), out=tmp_path)
+    assert {c.key["labels"] for c in done.results.cells} == {20, "all"}
+    assert all(0.3 < c.result["accuracy"] <= 1 for c in done.results.cells)
+
+
+def test_columns_have_to_be_named(table, tmp_path):
+    with pytest.raises(DcotError, match=r"text=.* and label="):
+        compare.run(table, out=tmp_path)
+
+
+def test_a_wrong_label_column_is_noticed(table, tmp_path):
+    with pytest.raises(DcotError, match="is the label column the right one"):
+        compare.run(table, text="queue", label="body", out=tmp_path)
+
+
+def test_one_class_is_not_enough(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("t,l\n" + "some words here,a\nother words there,a\n" * 20)
+    with pytest.raises(DcotError, match="needs two at least"):
+        compare.run(path, text="t", label="l", out=tmp_path / "out")
+
+
+def test_unknown_systems_and_ways(corpus, tmp_path):
+    with pytest.raises(DcotError, match="unknown systems"):
+        compare.run(corpus, systems=("BERT",), out=tmp_path)
+    with pytest.raises(DcotError, match="way must be one of"):
+        compare.run(corpus, way="test labels", out=tmp_path)
+
+
+def test_the_command_line_explains_errors(tmp_path, capsys):
+    missing = ["missing.csv", "--text", "a", "--label", "b", "--out", str(tmp_path)]
+    assert compare.main(missing) == 2
+    assert "does not exist" in capsys.readouterr().err

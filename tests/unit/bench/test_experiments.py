@@ -1,0 +1,123 @@
+"""What the experiments plan and measure, on a small corpus."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dcot import DcotError
+from dcot.bench import measure as measuring
+from dcot.bench.experiments import EXPERIMENTS, published, timing, unlabelled
+from dcot.bench.jobs import Context, run_jobs
+from dcot.bench.profiles import PROFILES
+from dcot.bench.protocol import WAYS, hits, mcnemar
+from dcot.bench.report import Results
+from dcot.bench.report.tables import published_table
+from dcot.bench.store import Store
+from dcot.bench.systems import OURS, PAPER, SYSTEMS
+
+
+def plan_of(name, tasks, tmp_path):
+    """The full profile's keys, without computing anything."""
+    context = Context(PROFILES["full"], tmp_path, _tasks=tasks)
+    return [key for job in EXPERIMENTS[name](context) for key in job.keys]
+
+
+def test_the_full_profile_has_every_cell(task, tmp_path):
+    tasks = {name: replace(task, name=name) for name in ("reuters", "dmoz", "r8", "r52")}
+    tasks |= {name: replace(task, name=name) for name in ("20newsgroups", "reuters-text")}
+    noise = plan_of("noise", tasks, tmp_path)
+    assert len(noise) == 2 * 11 * 6 * 5  # variants, noise levels, layers, draws
+    assert {key["noise"] for key in noise} >= {0.0, 0.5, 0.9, 0.95}
+    few = plan_of("few-labels", tasks, tmp_path)
+    assert {key["system"] for key in few} == set(SYSTEMS)
+    assert {key["way"] for key in few} == set(WAYS)
+    words = plan_of("words", tasks, tmp_path)
+    assert {key["system"] for key in words} == {PAPER, OURS}
+    assert {"reagan", "bush", "nasdaq", "reproduction", "opec", "yen"} <= set(words[0]["words"])
+    more = plan_of("unlabelled", tasks, tmp_path)
+    assert {key["system"] for key in more} == {"LSI", "LDA", PAPER, OURS}
+    assert {key["corpus"] for key in more} == {"dmoz", "20newsgroups"}
+    tables = plan_of("published", tasks, tmp_path)
+    assert {key["corpus"] for key in tables} == {"r8", "r52", "20newsgroups"}
+    assert {PAPER, OURS, "TF-IDF"} <= {key["system"] for key in tables}
+    assert {key["labels"] for key in tables} == {"all"}
+    times = plan_of("time", tasks, tmp_path)
+    assert {key["system"] for key in times} == set(SYSTEMS)
+
+
+def test_the_full_profile_is_the_papers():
+    full = PROFILES["full"]
+    assert full.sample is None
+    assert (full.draws, full.noise_draws, full.noise_labels) == (5, 5, 1000)
+    assert min(full.budgets) == 50
+    assert full.depths == (1, 2, 3, 4, 5, 6)
+    assert full.unlabelled_labels == (100, 1000)
+    assert max(full.learned["dmoz"]) == 7184 + 26_520
+
+
+def test_published(context, task, tmp_path):
+    context._tasks["r8"] = replace(task, name="r8")
+    context.profile = replace(context.profile, published_systems=("TF-IDF",))
+    jobs = list(published.jobs(context))
+    store = Store(tmp_path / "cells")
+    assert run_jobs(jobs, store) == []
+    table = published_table(Results.collect(store, jobs, context, []))
+    assert [row[0] for row in table.rows if row[-1] == "measured here"] == ["TF-IDF, ridge"]
+
+
+def test_unlabelled_documents_come_after_training_documents(task):
+    order = unlabelled.pool(task)
+    assert set(order[: len(task.train)]) == set(task.train)
+    assert set(order[len(task.train) :]) == set(task.unlabelled)
+
+
+def test_a_missing_corpus_is_a_note_not_a_crash(profile, tmp_path, monkeypatch):
+    def missing(*_, **__):
+        raise measuring.InvalidInputError("no network")
+
+    monkeypatch.setattr("dcot.bench.jobs.load_task", missing)
+    context = Context(profile, tmp_path)
+    assert list(published.jobs(context)) == []
+    assert context.notes == ["r8 is left out: no network"]
+
+
+def test_time_is_measured_in_a_process_of_its_own(context, task, tmp_path, monkeypatch):
+    asked = []
+
+    def measure(request):
+        asked.append(request)
+        return {"seconds": 1.0}
+
+    monkeypatch.setattr(timing, "measure", measure)
+    context._tasks["reuters"] = replace(task, name="reuters")
+    assert run_jobs(list(timing.jobs(context)), Store(tmp_path / "cells")) == []
+    assert [request["system"] for request in asked] == list(context.profile.systems)
+
+
+@pytest.mark.parametrize("name", ["TF-IDF", "dCoT"])
+def test_what_is_measured(task, monkeypatch, name):
+    monkeypatch.setattr("dcot.bench.tasks.load_task", lambda *_, **__: task)
+    request = {"corpus": "made", "system": name, "size": "small", "sample": (100, 50, 0)}
+    found = measuring._measured(request)
+    assert found["documents"] == 100
+    assert found["seconds"] > 0
+    assert found["ms_per_document"] > 0
+    assert found["setting"] == SYSTEMS[name].settings("small")[0]
+
+
+def test_a_failed_measurement_says_why():
+    with pytest.raises(DcotError, match="measuring nothing failed: KeyError"):
+        measuring.measure({"corpus": "nowhere", "system": "nothing", "size": "small"})
+
+
+def test_mcnemar():
+    truth = np.arange(20)
+    good, bad = truth.copy(), truth.copy()
+    bad[:8] = -1
+    assert mcnemar(hits(truth, good), hits(truth, good)) == 1.0
+    assert mcnemar(hits(truth, good), hits(truth, bad)) == pytest.approx(2 * 0.5**8)
+    assert mcnemar(hits(truth, bad), hits(truth, good)) == pytest.approx(2 * 0.5**8)
+    assert hits(np.array([1, 2]), np.array([1, 0])) == "80"

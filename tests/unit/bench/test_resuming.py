@@ -1,0 +1,155 @@
+"""A run can be stopped at any time: what is finished stays, what is not is done once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dcot import DcotError
+from dcot.bench.experiments.few_labels import jobs_of
+from dcot.bench.jobs import Job, candidates_of, run_jobs
+from dcot.bench.store import Store
+from dcot.bench.systems import SYSTEMS
+
+KEY = {"experiment": "few-labels", "corpus": "made", "system": "LSI", "draw": 0}
+
+SCRIPT = """
+import sys
+sys.path[:0] = {paths!r}
+from dataclasses import replace
+from pathlib import Path
+from conftest import make_corpus
+from dcot.bench.experiments.few_labels import jobs_of
+from dcot.bench.jobs import Context, run_jobs
+from dcot.bench.profiles import PROFILES
+from dcot.bench.store import Store
+from dcot.bench.tasks import task_of
+
+profile = replace(PROFILES["quick"], budgets=(10, 20), systems=("bag of words", "LSI"))
+folder = Path({folder!r})
+context = Context(profile, folder / "features")
+task = task_of(make_corpus())
+jobs = list(jobs_of(context, task, "few-labels", ("validation", "leave-one-out")))
+run_jobs(jobs, Store(folder / "cells"))
+"""
+
+
+def start(folder):
+    here, source = Path(__file__).parent, Path(__file__).parents[3] / "src"
+    code = SCRIPT.format(paths=[str(here), str(source)], folder=str(folder))
+    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, **threads})
+
+
+def results_in(folder):
+    return {
+        json.dumps(cell.key, sort_keys=True): cell.result
+        for cell in Store(folder / "cells").cells()
+    }
+
+
+def test_a_killed_run_resumes_with_identical_results(tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert start(whole).wait() == 0
+    process = start(broken)
+    deadline = time.monotonic() + 60
+    while len(results_in(broken)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    finished = {path: path.stat().st_mtime_ns for path in broken.rglob("*.json")}
+    assert 3 <= len(finished) < len(results_in(whole))
+    assert start(broken).wait() == 0
+    assert results_in(broken) == results_in(whole)
+    assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
+
+
+def test_finished_cells_are_not_computed_again(tmp_path):
+    asked = []
+
+    def work(keys):
+        for key in keys:
+            asked.append(key["draw"])
+            yield key, {"accuracy": 0.5}
+
+    keys = [{**KEY, "draw": draw} for draw in range(4)]
+    store = Store(tmp_path)
+    store.put(keys[1], {"accuracy": 0.5}, seconds=1)
+    run_jobs([Job("made", keys, work)], store)
+    run_jobs([Job("made", keys, work)], store)
+    assert asked == [0, 2, 3]
+
+
+def test_a_failure_keeps_what_was_done_and_is_tried_again(tmp_path):
+    broken = [True]
+
+    def work(keys):
+        for key in keys:
+            if key["draw"] == 2 and broken[0]:
+                raise ValueError("the matrix is singular")
+            yield key, {"accuracy": 0.5}
+
+    keys = [{**KEY, "draw": draw} for draw in range(4)]
+    store = Store(tmp_path)
+    (failure,) = run_jobs([Job("made, LSI", keys, work)], store)
+    assert (failure.title, failure.cells) == ("made, LSI", 2)
+    assert "singular" in failure.reason
+    broken[0] = False
+    assert run_jobs([Job("made, LSI", keys, work)], store) == []
+    assert len(list(store.cells())) == 4
+
+
+def test_features_of_slow_systems_are_learned_once(context, task, monkeypatch):
+    system = SYSTEMS["LDA"]
+    learned, wanted = task.documents(task.train, task.test)
+    settings = system.settings("small")
+    first = candidates_of(system, learned, wanted, settings, context.cache, "made")
+    monkeypatch.setattr(type(system), "learn", lambda *_: pytest.fail("learned again"))
+    again = candidates_of(system, learned, wanted, settings, context.cache, "made")
+    for a, b in zip(first, again, strict=True):
+        assert a.setting == b.setting
+        assert (a.blocks[0] == b.blocks[0]).all()
+
+
+def test_another_grid_or_another_corpus_is_another_cell(context, profile, task, tmp_path):
+    small = next(iter(jobs_of(context, task, "few-labels", ("validation",))))
+    keys = {json.dumps(key, sort_keys=True) for key in small.keys}
+    other = task.sample(100, 50)
+    cut = next(iter(jobs_of(context, other, "few-labels", ("validation",))))
+    assert not keys & {json.dumps(key, sort_keys=True) for key in cut.keys}
+
+
+def test_cells_say_what_they_depend_on_and_nothing_private(tmp_path):
+    store = Store(tmp_path)
+    store.put(KEY, {"accuracy": 0.5}, seconds=1.25)
+    text = store.path(KEY).read_text()
+    cell = json.loads(text)
+    assert cell["key"] == KEY
+    assert {"python", "dcot", "numpy", "scikit-learn"} <= cell["versions"].keys()
+    assert {"processor", "cores"} <= cell["machine"].keys()
+    private = [os.uname().nodename, str(Path.home()), str(tmp_path), os.sep + "src"]
+    assert not [word for word in private if len(word) > 1 and word in text]
+
+
+def test_a_damaged_cell_is_named(tmp_path):
+    store = Store(tmp_path)
+    store.put(KEY, {"accuracy": 0.5}, seconds=1)
+    store.path(KEY).write_text('{"key": ')
+    with pytest.raises(DcotError, match="delete it"):
+        store.get(KEY)
+
+
+def test_what_a_crash_left_half_written_is_not_a_result(tmp_path):
+    store = Store(tmp_path)
+    path = store.path(KEY)
+    path.parent.mkdir(parents=True)
+    path.with_name(f".{path.name}.123").write_text('{"key": ')
+    assert store.get(KEY) is None
+    assert list(store.cells()) == []

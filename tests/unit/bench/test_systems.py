@@ -1,0 +1,137 @@
+"""Each system: features of any documents, the same every time, and settings worth searching."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import TruncatedSVD
+
+from dcot import DCoT, DcotError
+from dcot.bench.systems import SYSTEMS, Encoder, StaticEmbeddings
+from dcot.bench.systems.sda import Stack
+
+NAMES = list(SYSTEMS)
+
+
+@pytest.fixture(scope="module")
+def documents(task):
+    return task.documents(task.train, np.concatenate([task.train, task.test]))
+
+
+def dense(blocks):
+    return np.hstack([F.toarray() if sp.issparse(F) else F for F in blocks])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_features(documents, name):
+    learned, wanted = documents
+    system = SYSTEMS[name]
+    settings = system.settings("small")
+    some = wanted[np.array([3, 1, 120])]
+    shapes = []
+    tolerance = 5e-2 if name in ("pLSI", "NMF", "LDA") else 1e-4  # whose inference is iterative
+    for setting, model in zip(settings, system.learn(learned, settings), strict=True):
+        assert model.setting == setting
+        features = dense(model.features(wanted))
+        assert features.shape[0] == len(wanted)
+        assert np.isfinite(features).all()
+        assert features.std() > 0
+        few = dense(model.features(some))
+        assert few == pytest.approx(features[[3, 1, 120]], rel=1e-3, abs=tolerance)
+        shapes.append(features.shape)
+    assert len(shapes) == len(settings)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_settings(name):
+    for size in ("small", "full"):
+        settings = SYSTEMS[name].settings(size)
+        texts = [str(setting) for setting in settings]
+        assert len(set(texts)) == len(texts) >= 1
+    assert len(SYSTEMS[name].settings("full")) >= len(SYSTEMS[name].settings("small"))
+
+
+def test_every_system_of_the_paper_is_there():
+    asked = {"bag of words", "TF-IDF", "LSI", "PCA", "pLSI", "LDA", "SDA", "mSDA", "dCoT"}
+    assert asked < set(NAMES)
+    assert "dCoT (paper)" in NAMES
+
+
+def test_sizes_of_lsi_share_one_decomposition(documents):
+    learned, _ = documents
+    settings = [{"input": "tfidf", "k": k, "rows": "as they are"} for k in (25, 10)]
+    models = list(SYSTEMS["LSI"].learn(learned, settings))
+    own = TruncatedSVD(25, random_state=0).fit(learned.tfidf).transform(learned.tfidf)
+    assert models[0].features(learned)[0] == pytest.approx(own, abs=1e-4)
+    assert models[1].features(learned)[0] == pytest.approx(own[:, :10], abs=1e-4)
+
+
+def test_dcot_is_the_estimators_default(documents):
+    learned, wanted = documents
+    system = SYSTEMS["dCoT"]
+    setting = system.settings("small")[0]
+    features = dense(next(iter(system.learn(learned, [setting]))).features(wanted))
+    model = DCoT(setting["n_prototypes"], tol=1e-3).fit(learned.tfidf)
+    assert features == pytest.approx(model.transform(wanted.tfidf), abs=1e-4)
+
+
+def test_the_paper_is_the_estimators_paper(documents):
+    learned, wanted = documents
+    system = SYSTEMS["dCoT (paper)"]
+    setting = system.settings("small")[0]
+    features = dense(next(iter(system.learn(learned, [setting]))).features(wanted))
+    model = DCoT.paper(setting["n_prototypes"], setting["noise"], setting["layers"])
+    expected = model.fit(learned.counts).transform(wanted.counts).toarray()
+    assert features == pytest.approx(expected, abs=1e-4)
+
+
+def test_sda_really_removes_terms(documents):
+    learned, _ = documents
+    stack = Stack({"terms": 100, "units": 5, "epochs": 1, "noise": 0.7}, 1)
+    stack.fit(learned.tfidf)
+    clean = stack._input(learned.tfidf)
+    rng = np.random.default_rng(0)
+    corrupted = stack._corrupted(clean, rng)
+    kept = np.count_nonzero(corrupted.data) / clean.nnz
+    assert kept == pytest.approx(0.3, abs=0.05)
+    assert (stack._corrupted(clean, rng).data != corrupted.data).any()  # fresh every time
+    assert np.count_nonzero(clean.data) == clean.nnz  # the target is left alone
+
+
+def test_sda_learns_to_rebuild(documents):
+    learned, _ = documents
+    losses = []
+    for epochs in (1, 15):
+        stack = Stack({"terms": 100, "units": 20, "epochs": epochs, "noise": 0.3}, 1)
+        stack.fit(learned.tfidf)
+        losses.append(stack.layers[0].loss_)
+    assert losses[1] < losses[0]
+
+
+def test_encoder_reads_a_folder(documents, tmp_path, monkeypatch):
+    learned, wanted = documents
+
+    class SentenceTransformer:
+        def __init__(self, path, device):
+            assert (path, device) == (str(tmp_path), "cpu")
+
+        def encode(self, texts, normalize_embeddings):
+            return np.array([[len(text), 1.0] for text in texts])
+
+    library = types.SimpleNamespace(SentenceTransformer=SentenceTransformer)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
+    system = Encoder(tmp_path)
+    (model,) = system.learn(learned, system.settings("full"))
+    assert model.features(wanted)[0].shape == (len(wanted), 2)
+
+
+def test_missing_encoders_say_what_to_do(documents, tmp_path, monkeypatch):
+    with pytest.raises(DcotError, match="not a folder"):
+        Encoder(tmp_path / "nothing")
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    with pytest.raises(DcotError, match=r"dcot\[encoder\]"):
+        next(iter(StaticEmbeddings().learn(documents[0], [{}])))

@@ -1,0 +1,289 @@
+"""What each command does and says."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.unit.cli.running import documents, run
+
+import dcot
+from dcot.cli.metrics import evaluate
+
+ROWS = documents()
+LABELLED = ("--text", "body", "--label", "topic")
+
+
+def test_fit_is_the_estimator(here):
+    done = run("fit", "news.csv", "--text", "body", "--n-prototypes", 8, "-o", "m", "--json")
+    texts = [text for _, _, text in ROWS]
+    expected = dcot.DCoTVectorizer(n_prototypes=8).fit(texts)
+    assert done.json["documents"] == len(texts)
+    assert done.json["terms"] == len(expected.vocabulary_)
+    assert done.json["prototypes"] == 8
+    assert done.json["features"] == 16
+    np.testing.assert_array_equal(dcot.load("m").transform(texts), expected.transform(texts))
+
+
+def test_what_fit_says(here):
+    done = run("fit", "news.txt", "-o", "m")
+    assert "Learned from 24 documents" in done.out
+    assert "Saved to m" in done.out
+    assert run("fit", "news.txt", "-o", "m", "--quiet").out == ""
+
+
+def test_threads_change_nothing(here, monkeypatch):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "2")
+    monkeypatch.setenv("POLARS_MAX_THREADS", "2")
+    for threads in (1, 2):
+        assert run("fit", "news.txt", "-o", f"m{threads}", "--threads", threads).code == 0
+    one, two = (dcot.load(f"m{threads}").transform(["opec oil"]) for threads in (1, 2))
+    np.testing.assert_allclose(one, two, atol=1e-6)
+    assert run("fit", "news.txt", "-o", "m", "--threads", 0).code == 2
+
+
+def test_train_tells_how_good_it_is(here):
+    done = run("train", "news.csv", *LABELLED, "--n-prototypes", 8, "--test", "test.csv", "-o", "m")
+    assert done.code == 0, done.err
+    for words in ("24 documents, 16 of them labelled", "TF-IDF", "macro-F1", "On test.csv"):
+        assert words in " ".join(done.out.split())
+    assert done.err == ""
+
+
+def test_train_for_machines(here):
+    source = ("news.csv", *LABELLED, "--n-prototypes", 8)
+    found = run("train", *source, "--test", "test.csv", "-o", "m", "--json").json
+    model = dcot.load("m")
+    assert (found["documents"], found["labelled"]) == (24, 16)
+    assert found["classes"] == ["oil", "stocks"]
+    assert found["estimate"]["dcot"]["accuracy"] == model.estimate_.dcot.accuracy
+    assert found["test"]["documents"] == 16
+    again = run("train", *source, "-o", "m2", "--json").json
+    assert again["estimate"] == found["estimate"]
+
+
+def test_more_unlabelled_documents(here):
+    more = ("--unlabelled", "queries.txt", "--unlabelled", "news.txt")
+    found = run("train", "news.csv", *LABELLED, *more, "-o", "m", "--json").json
+    assert found["documents"] == 24 + 2 + 24
+    assert found["labelled"] == 16
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "words"),
+    [
+        ("text,topic\noil,\ngas,\n", ["--label", "topic"], ["no document has a label", "'topic'"]),
+        ("text,topic\noil,x\ngas,x\n", ["--label", "topic"], ["only one class"]),
+        ("text,topic\noil,x\ngas,y\n", [], ["no document has a label", "--label"]),
+    ],
+)
+def test_labels_that_do_not_suffice(here, content, options, words):
+    (here / "a.csv").write_text(content)
+    done = run("train", "a.csv", *options, "--text", "text", "-o", "m")
+    assert (done.code, done.out) == (1, "")
+    for word in words:
+        assert word in done.err
+
+
+def test_several_labels_a_document(here):
+    rows = [("opec oil", "oil,energy"), ("nasdaq stocks", "stocks"), ("crude oil", "oil,energy")]
+    rows += [("shares", "stocks"), ("opec", "oil"), ("nasdaq", "stocks")]
+    lines = [json.dumps({"text": text, "topics": topics}) for text, topics in rows]
+    (here / "many.jsonl").write_text("\n".join(lines))
+    labels = ("--label", "topics", "--label-separator", ",")
+    done = run("train", "many.jsonl", *labels, "-o", "m", "--json")
+    assert done.json["classes"] == ["energy", "oil", "stocks"]
+    found = run("predict", "m", "many.jsonl", "--json").rows
+    assert found[1]["prediction"] == ["stocks"]
+    assert all(isinstance(row["prediction"], list) for row in found)
+    scores = run("evaluate", "m", "many.jsonl", *labels, "--json").json
+    assert 0 < scores["macro_f1"] <= 1
+    for ending in ("csv", "parquet", "npz", "jsonl"):
+        assert run("predict", "m", "many.jsonl", "-o", f"p.{ending}", "--top", 2).code == 0
+    assert (here / "p.csv").read_text().splitlines()[2].split(",")[1] == "stocks"
+
+
+def test_folders_are_classes(here):
+    for label, texts in (("oil", ["opec oil", "crude"]), ("stocks", ["nasdaq", "shares"])):
+        (here / "news" / label).mkdir(parents=True)
+        for number, text in enumerate(texts):
+            (here / "news" / label / f"{number}.txt").write_text(text)
+    assert run("train", "news", "-o", "m", "--json").json["classes"] == ["oil", "stocks"]
+    assert run("evaluate", "m", "news", "--json").json["documents"] == 4
+    assert run("predict", "m", "news", "--json").rows[0]["id"] == "oil/0.txt"
+
+
+# -- evaluating --------------------------------------------------------------------------------
+
+
+def sets(labels):
+    return [frozenset(label.split()) for label in labels]
+
+
+def test_scores_are_those_of_scikit_learn():
+    from sklearn.metrics import accuracy_score, f1_score, precision_recall_fscore_support
+
+    generator = np.random.default_rng(0)
+    truth = generator.choice(["a", "b", "c", "new"], 200)
+    predicted = generator.choice(["a", "b", "c"], 200)
+    found = evaluate(sets(truth), sets(predicted), ["a", "b", "c"], 3)
+    assert found.accuracy == pytest.approx(accuracy_score(truth, predicted))
+    assert found.macro_f1 == pytest.approx(f1_score(truth, predicted, average="macro"))
+    assert found.micro_f1 == pytest.approx(f1_score(truth, predicted, average="micro"))
+    names = ["a", "b", "c", "new"]
+    table = precision_recall_fscore_support(truth, predicted, labels=names, zero_division=0)
+    for name, *values in zip(names, *table, strict=True):
+        score = next(score for score in found.classes if score.label == name)
+        assert (score.precision, score.recall, score.f1) == pytest.approx(values[:3])
+        assert score.documents == values[3]
+    assert found.unseen == {"new": int((truth == "new").sum())}
+    assert found.unlabelled == 3
+    true, wrong, count = found.confusions[0]
+    assert count == sum(a == true and b == wrong for a, b in zip(truth, predicted, strict=True))
+    assert sum(count for *_, count in found.confusions) == round(200 * (1 - found.accuracy))
+    low, high = found.interval
+    assert low < found.accuracy < high
+
+
+def test_several_labels_are_scored_as_scikit_learn_does():
+    from sklearn.metrics import f1_score
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    generator = np.random.default_rng(0)
+    truth, predicted = (
+        [frozenset(generator.choice(list("abc"), size)) for size in generator.integers(1, 3, 50)]
+        for _ in range(2)
+    )
+    found = evaluate(truth, predicted, list("abc"), 0)
+    binary = MultiLabelBinarizer(classes=list("abc")).fit(truth)
+    for average, score in (("macro", found.macro_f1), ("micro", found.micro_f1)):
+        expected = f1_score(binary.transform(truth), binary.transform(predicted), average=average)
+        assert score == pytest.approx(expected)
+
+
+def test_a_class_that_is_predicted_but_does_not_occur():
+    found = evaluate(sets("aab"), sets("abc"), ["a", "b", "c"], 0)
+    assert found.macro_f1 == pytest.approx((2 / 3 + 0) / 2)  # c is not among the documents' classes
+    assert [score.label for score in found.classes] == ["a", "b", "c"]
+
+
+def test_evaluate(shelf):
+    done = run("evaluate", "classifier", "test.csv", *LABELLED)
+    assert "16 labelled documents." in done.out
+    assert "Accuracy" in done.out
+    found = run("evaluate", "classifier", "news.csv", *LABELLED, "--json").json
+    assert (found["documents"], found["unlabelled"]) == (16, 8)
+    texts, labels = zip(*[(text, label) for _, label, text in ROWS if label], strict=True)
+    assert found["accuracy"] == dcot.load("classifier").score(list(texts), np.array(labels))
+
+
+def test_labels_that_the_model_never_saw(shelf):
+    (shelf / "a.csv").write_text("text,topic\nopec oil,oil\nopec oil,[red]gas\n")
+    done = run("evaluate", "classifier", "a.csv", "--label", "topic", "--text", "text")
+    assert "1 of them have labels that the model has never seen ([red]gas)" in done.out
+    assert "Accuracy 50.0 %" in done.out
+    (shelf / "a.csv").write_text("text,topic\nopec oil,\n")
+    done = run("evaluate", "classifier", "a.csv", "--label", "topic", "--text", "text")
+    assert done.code == 1
+    assert "no document has a label" in done.err
+
+
+# -- predicting --------------------------------------------------------------------------------
+
+
+def test_predictions_in_a_pipe(shelf):
+    done = run("predict", "classifier", "new.csv", "--text", "body", "--id", "number")
+    lines = [line.split("\t") for line in done.out.splitlines()]
+    assert lines[0] == ["id", "prediction", "probability"]
+    assert [line[0] for line in lines[1:]] == [str(number) for number, _, _ in ROWS[:5]]
+    assert {line[1] for line in lines[1:]} <= {"oil", "stocks"}
+
+
+def test_a_text_without_known_words(shelf):
+    done = run("predict", "classifier", "-", "--json", stdin="zzz\n\n")
+    assert done.code == 0
+    first, second = done.rows
+    assert first["probability"] == second["probability"]
+
+
+def test_models_of_the_wrong_kind(shelf):
+    done = run("predict", "model", "news.txt")
+    assert (
+        "holds a DCoTVectorizer, but a DCoTClassifier is needed: make one with dcot train"
+        in done.err
+    )
+    done = run("transform", "classifier", "news.txt", "-o", "f.npy")
+    assert "make one with dcot fit" in done.err
+    for command in (["info", "nowhere"], ["predict", "nowhere", "news.txt"]):
+        done = run(*command)
+        assert (done.code, done.out) == (1, "")
+        assert "there is no model folder at nowhere" in done.err
+
+
+def test_a_classifier_of_matrices(here):
+    model = dcot.DCoTClassifier().fit(np.eye(6), [0, 1, 0, 1, 0, 1])
+    model.save("matrix")
+    done = run("predict", "matrix", "news.txt")
+    assert done.code == 1
+    assert "trained on a matrix" in done.err
+
+
+# -- the rest ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["model", "classifier"])
+def test_info(shelf, kind):
+    found = run("info", kind, "--json").json
+    assert found["kind"] == type(dcot.load(kind)).__name__
+    assert found["bytes"] == sum(found["files"].values())
+    assert all((shelf / kind / name).stat().st_size == n for name, n in found["files"].items())
+    text = run("info", kind).out
+    for words in (found["kind"], "documents learned from", "prototypes", "24", "size"):
+        assert words in text
+
+
+def test_info_of_a_damaged_model(shelf):
+    arrays = next((shelf / "model").glob("arrays-*"))
+    content = bytearray(arrays.read_bytes())
+    content[-1] ^= 1
+    arrays.write_bytes(content)
+    done = run("info", "model")
+    assert (done.code, done.out) == (1, "")
+    assert "checksum" in done.err
+
+
+def quick_demo(words=("oil",), draws=5, say=None):
+    """What the demo would find; it has tests of its own."""
+    from dcot.bench.demo import Demo
+    from dcot.datasets import Corpus
+
+    corpus = Corpus(
+        name="news",
+        texts=[text for _, _, text in ROWS],
+        labels=np.array([label for _, label, _ in ROWS]),
+        train=np.arange(12),
+        test=np.arange(12, 24),
+    )
+    systems = ("bag of words", "TF-IDF", "LSI", "dCoT")
+    known = ["(empty)", *(word for word in words if word != "nosuch")]
+    return Demo(
+        corpus,
+        {name: [0.5] * draws for name in systems},
+        dict.fromkeys(systems, 0.1),
+        {word: [("opec", 0.5), ("crude", 0.25)] for word in known},
+    )
+
+
+def test_demo(here, monkeypatch):
+    monkeypatch.setattr("dcot.bench.demo.run", quick_demo)
+    done = run("demo", "--draws", 1, "--word", "oil", "--word", "nosuch", "-o", "demo.png")
+    assert done.code == 0, done.err
+    for words in ("dCoT", "TF-IDF", "LSI", "crude", "Picture: demo.png"):
+        assert words in done.out
+    assert "Not a word of the corpus: nosuch" in done.err
+    assert (here / "demo.png").read_bytes().startswith(b"\x89PNG")
+    found = run("demo", "--draws", 1, "--json").json
+    assert set(found["accuracy"]) == {"bag of words", "TF-IDF", "LSI", "dCoT"}
+    assert run("demo", "-o", "demo.txt").code == 1

@@ -1,0 +1,216 @@
+"""Results in every format, written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from tests.unit.cli.running import documents, run
+
+import dcot
+from dcot.cli import output
+
+ROWS = documents()
+TEXTS = [text for _, _, text in ROWS]
+COLUMNS = ("news.csv", "--text", "body", "--id", "number")
+
+
+@pytest.fixture
+def expected(shelf):
+    model = dcot.load("model")
+    return model.transform(TEXTS), model.get_feature_names_out().tolist()
+
+
+READ = {
+    "parquet": pl.read_parquet,
+    "csv": pl.read_csv,
+    "tsv": lambda path: pl.read_csv(path, separator="\t"),
+    "jsonl": pl.read_ndjson,
+}
+
+
+@pytest.mark.parametrize("ending", READ)
+def test_features_by_name(shelf, expected, ending, monkeypatch):
+    monkeypatch.setattr("dcot.cli.corpus._BATCH_DOCUMENTS", 5)
+    done = run("transform", "model", *COLUMNS, "-o", f"f.{ending}", "--json")
+    features, names = expected
+    assert done.json == {"documents": 24, "features": len(names), "output": f"f.{ending}"}
+    found = READ[ending](f"f.{ending}")
+    assert found.columns == ["id", *names]
+    assert [int(one) for one in found["id"]] == [number for number, _, _ in ROWS]
+    np.testing.assert_allclose(found.drop("id").to_numpy(), features, atol=1e-6)
+
+
+def test_features_as_arrays(shelf, expected, monkeypatch):
+    monkeypatch.setattr("dcot.cli.corpus._BATCH_DOCUMENTS", 5)
+    features, names = expected
+    assert run("transform", "model", *COLUMNS, "-o", "f.npy").code == 0
+    assert run("transform", "model", *COLUMNS, "-o", "f.npz").code == 0
+    np.testing.assert_allclose(np.load("f.npy"), features, atol=1e-6)
+    found = np.load("f.npz")  # allow_pickle is False by default
+    np.testing.assert_allclose(found["features"], features, atol=1e-6)
+    assert found["feature_names"].tolist() == names
+    assert found["id"].astype(int).tolist() == [number for number, _, _ in ROWS]
+
+
+def test_sparse_features(here):
+    run("fit", "news.txt", "--features", "concat", "--n-prototypes", "4", "-o", "m")
+    features = dcot.load("m").transform(TEXTS)
+    for ending in ("npz", "npy"):
+        assert run("transform", "m", "news.txt", "-o", f"f.{ending}").code == 0
+    found = sp.load_npz("f.npz")
+    np.testing.assert_allclose(found.toarray(), features.toarray(), atol=1e-6)
+    np.testing.assert_allclose(np.load("f.npy"), features.toarray(), atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", READ)
+def test_predictions(shelf, ending):
+    done = run("predict", "classifier", *COLUMNS, "--top", 2, "-o", f"p.{ending}")
+    assert done.code == 0, done.err
+    found = READ[ending](f"p.{ending}")
+    names = ["id", "prediction", "probability", "class_2", "probability_2"]
+    assert found.columns == names
+    model = dcot.load("classifier")
+    assert found["prediction"].to_list() == model.predict(TEXTS).tolist()
+    best = model.predict_proba(TEXTS).max(axis=1)
+    np.testing.assert_allclose(found["probability"], best, atol=1e-6)
+    np.testing.assert_allclose(found["probability"] + found["probability_2"], 1, atol=1e-6)
+
+
+def test_predictions_as_arrays(shelf):
+    for ending in ("npy", "npz"):
+        assert run("predict", "classifier", *COLUMNS, "-o", f"p.{ending}").code == 0
+    expected = dcot.load("classifier").predict(TEXTS).tolist()
+    assert np.load("p.npy").tolist() == expected
+    assert np.load("p.npz")["prediction"].tolist() == expected
+
+
+def test_the_same_command_gives_the_same_bytes(shelf):
+    for ending in ("npy", "npz", "csv", "jsonl", "parquet"):
+        for name in ("a", "b"):
+            run("transform", "model", "news.txt", "-o", f"{name}.{ending}")
+        assert (shelf / f"a.{ending}").read_bytes() == (shelf / f"b.{ending}").read_bytes()
+
+
+def test_an_id_like_a_feature(here):
+    table = output.frame({"id": [1]}, np.array([[0.5, 0.25]]), ["id", "x"])
+    assert table.columns == ["id", "id_", "x"]
+
+
+# -- what can go wrong ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("f.xls", ["ends in '.xls'", ".parquet"]),
+        ("nowhere/f.csv", ["nowhere does not exist", "mkdir -p"]),
+        ("news.csv", ["is the corpus itself"]),
+        ("folder.csv", ["is a folder"]),
+    ],
+)
+def test_outputs_that_cannot_be(shelf, path, words):
+    (shelf / "folder.csv").mkdir()
+    before = (shelf / "news.csv").read_bytes()
+    done = run("transform", "model", *COLUMNS, "-o", path)
+    assert (done.code, done.out) == (1, "")
+    for word in words:
+        assert word in done.err
+    assert (shelf / "news.csv").read_bytes() == before
+
+
+def no_permission(path, mode):
+    return mode != os.W_OK
+
+
+def test_a_folder_that_cannot_be_written(shelf, monkeypatch):
+    monkeypatch.setattr(os, "access", no_permission)
+    assert "cannot be written" in run("transform", "model", *COLUMNS, "-o", "f.csv").err
+    assert "cannot be written" in run("fit", "news.txt", "-o", "m").err
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"), [("csv", errno.ENOSPC), ("npz", errno.EIO), ("parquet", errno.EROFS)]
+)
+def test_a_full_disk_leaves_what_was_there(shelf, monkeypatch, ending, code):
+    (shelf / f"f.{ending}").write_text("precious")
+
+    def fail(handle):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    done = run("transform", "model", *COLUMNS, "-o", f"f.{ending}")
+    assert done.code == 1
+    assert f"cannot write f.{ending}: {os.strerror(code)}" in done.err
+    assert (shelf / f"f.{ending}").read_text() == "precious"
+    assert not list(shelf.glob(".*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("ending", ["csv", "npy", "npz", "parquet"])
+def test_a_file_that_grows_too_large(shelf, ending):
+    """A real limit of the system, met in the middle of writing."""
+    import resource
+    import signal
+
+    (shelf / "many.txt").write_text("opec oil\n" * 9000)
+    (shelf / f"f.{ending}").write_text("precious")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        done = run("transform", "model", "many.txt", "-o", f"f.{ending}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert done.code == 1, done.err
+    assert f"cannot write f.{ending}: File too large; free some space" in done.err
+    assert (shelf / f"f.{ending}").read_text() == "precious"
+    assert not list(shelf.glob(".*"))
+
+
+def test_an_error_midway_leaves_what_was_there(shelf):
+    (shelf / "long.jsonl").write_text('{"text": "opec"}\n' * 5000 + "broken\n")
+    (shelf / "f.csv").write_text("precious")
+    done = run("transform", "model", "long.jsonl", "-o", "f.csv")
+    assert done.code == 1
+    assert "line 5001" in done.err
+    assert (shelf / "f.csv").read_text() == "precious"
+    assert not list(shelf.glob(".*"))
+
+
+@pytest.mark.parametrize("command", ["fit", "train", "index"])
+def test_what_is_no_model_is_not_written_over(shelf, command):
+    (shelf / "thesis").mkdir()
+    (shelf / "thesis" / "chapter1.tex").write_text("years of work")
+    more = {"train": ["--label", "topic"], "index": [], "fit": []}[command]
+    first = ["model"] if command == "index" else []
+    for target in ("thesis", "news.txt", "nowhere/model"):
+        done = run(command, *first, "news.csv", "--text", "body", *more, "-o", target)
+        assert (done.code, done.out) == (1, "")
+        assert target.split("/")[0] in done.err
+    assert (shelf / "thesis" / "chapter1.tex").read_text() == "years of work"
+    assert [path.name for path in (shelf / "thesis").iterdir()] == ["chapter1.tex"]
+
+
+def test_a_model_is_replaced(shelf):
+    before = run("info", "model", "--json").json
+    assert run("fit", "news.txt", "--n-prototypes", "4", "-o", "model").code == 0
+    after = run("info", "model", "--json").json
+    assert before["settings"]["n_prototypes"] == 8
+    assert after["settings"]["n_prototypes"] == 4
+
+
+@pytest.mark.parametrize(("precision", "share"), [("float16", 0.75), ("int8", 0.6)])
+def test_smaller_models(here, precision, share):
+    sizes = []
+    for options in ([], ["--precision", precision]):
+        done = run("fit", "news.txt", "--no-lowercase", "-o", "m", "--json", *options)
+        weights = [size for name, size in run("info", "m", "--json").json["files"].items()]
+        sizes.append(max(weights))
+        assert done.json["bytes"] >= sum(weights)
+    assert sizes[1] < share * sizes[0]

@@ -1,0 +1,134 @@
+"""``explain``, ``similar``, ``index`` and ``search`` give the library's answers."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from tests.unit.cli.running import documents, run
+
+import dcot
+
+ROWS = documents()
+
+
+def test_explain_a_word(shelf):
+    found = run("explain", "model", "nasdaq", "-k", 3, "--json").json
+    expected = dcot.load("model").explain("nasdaq", k=3)
+    assert [word["word"] for word in found["words"]] == ["nasdaq"]
+    assert [layer["layer"] for layer in found["layers"]] == [1, 2]
+    for layer, part in zip(found["layers"], expected.layers, strict=True):
+        pairs = [(entry["prototype"], entry["value"]) for entry in layer["prototypes"]]
+        assert pairs == part.top(3)
+    assert "layer 1" in run("explain", "model", "nasdaq").out
+
+
+def test_explain_a_document(shelf):
+    done = run("explain", "model", "opec cut its zzz output", "-k", 4)
+    assert done.code == 0, done.err
+    for words in ("Layer 1", "Layer 2", "comes from", "Shares in the whole", "opec"):
+        assert words in done.out
+    assert "Not known, and passed over: zzz" in done.err
+    assert run("explain", "model", "-", stdin="opec cut its output\n").code == 0
+    assert "bias" in run("explain", "model", "").out
+
+
+def test_explain_a_decision(shelf):
+    model = dcot.load("classifier")
+    for target in (None, "oil", "stocks"):
+        options = [] if target is None else ["--target", target]
+        found = run("explain", "classifier", "opec oil zzz", *options, "--json").json
+        expected = model.explain("opec oil zzz", target)
+        assert (found["target"], found["decision"]) == (expected.target, expected.decision)
+        shares = sum(word["share"] for word in found["words"])
+        assert found["baseline"] + shares == pytest.approx(found["decision"])
+    assert "(baseline)" in run("explain", "classifier", "opec oil").out
+    done = run("explain", "classifier", "zzz")
+    assert "No word of the text is known" in done.err
+    done = run("explain", "classifier", "opec", "--target", "gas")
+    assert (done.code, done.out) == (1, "")
+    assert "no class 'gas': it has oil, stocks" in done.err
+    assert "--target means nothing" in run("explain", "model", "opec", "--target", "oil").err
+
+
+def test_an_unknown_word(shelf):
+    for command in (["explain"], ["similar"], ["similar", "--cohort"]):
+        done = run(command[0], "model", "nasdak", *command[1:])
+        assert (done.code, done.out) == (1, "")
+        assert "nasdaq" in done.err
+
+
+@pytest.mark.parametrize("kind", ["model", "classifier"])
+def test_similar_words_and_cohorts(shelf, kind):
+    model = dcot.load(kind)
+    found = run("similar", kind, "nasdaq", "-k", 3, "--json").json
+    expected = model.similar_terms("nasdaq", 3)
+    assert [entry["term"] for entry in found["terms"]] == list(expected.terms)
+    prototype = str(model.explain("nasdaq").layers[0].prototypes[0]) if kind == "model" else "oil"
+    found = run("similar", kind, prototype, "--cohort", "--layer", 1, "--json").json
+    expected = model.cohort(prototype, layer=1)
+    assert [entry["term"] for entry in found["terms"]] == list(expected.terms)
+    assert "nasdaq" in run("similar", kind, "nasdaq").out
+
+
+def test_search(shelf):
+    index = dcot.load("index")
+    found = run("search", "index", "opec output", "-k", 3, "--json").json
+    expected = index.search("opec output", k=3)
+    assert [hit["id"] for hit in found["hits"]] == expected.ids
+    assert [hit["score"] for hit in found["hits"]] == pytest.approx(expected.scores)
+    assert found["hits"][0]["text"] == expected[0].text
+    text = run("search", "index", "opec output", "-k", 3).out
+    assert str(expected.ids[0]) in text
+
+
+def test_share_of_meaning(shelf):
+    index = dcot.load("index")
+    for weight in (0, 0.3, 1):
+        found = run("search", "index", "opec", "--hybrid", weight, "--json").json
+        expected = index.search("opec", hybrid=float(weight))
+        assert [hit["id"] for hit in found["hits"]] == expected.ids
+    assert run("search", "index", "opec", "--hybrid", 2).code == 2
+
+
+def test_filters(shelf):
+    found = run("search", "index", "opec nasdaq", "-k", 50, "--where", "topic=oil", "--json").json
+    assert {hit["metadata"]["topic"] for hit in found["hits"]} == {"oil"}
+    both = run(
+        "search", "index", "opec", "-k", 50, "--where", "topic=oil", "--where", "topic=stocks",
+        "--json",
+    ).json  # fmt: skip
+    assert len(both["hits"]) == len([label for _, label, _ in ROWS if label])
+    assert "there are 'topic'" in run("search", "index", "opec", "--where", "day=1").err
+    assert "is not COLUMN=VALUE" in run("search", "index", "opec", "--where", "day").err
+
+
+def test_many_queries(shelf):
+    done = run("search", "index", "-", "-k", 2, "--json", stdin="opec\n\nzzz\nnasdaq\n")
+    assert [row["query"] for row in done.rows] == ["opec", "zzz", "nasdaq"]
+    assert [len(row["hits"]) for row in done.rows] == [2, 0, 2]
+    assert "No word of 'zzz' is known" in done.err
+    done = run("search", "index", "-", "-k", 2, "-o", "hits.parquet", stdin="opec\nnasdaq\n")
+    frame = pl.read_parquet("hits.parquet")
+    assert frame["query"].to_list() == ["opec", "opec", "nasdaq", "nasdaq"]
+    assert frame["rank"].to_list() == [1, 2, 1, 2]
+    assert "no queries" in run("search", "index", "-", stdin="\n").err
+    assert "is a terminal" in run("search", "index", "-", terminal=True).err
+
+
+def test_more_than_there_are(shelf):
+    found = run("search", "index", "opec", "-k", 1000, "--json").json
+    assert len(found["hits"]) == len(ROWS)
+
+
+def test_indexes(here, models):
+    done = run("index", "new", "news.txt", "-o", "index", "--no-texts", "--json")
+    assert done.json["documents"] == len(ROWS)
+    found = run("search", "index", "opec", "-k", 1, "--json").json
+    assert "text" not in found["hits"][0]
+    assert run("info", "index", "--json").json["kind"] == "SearchIndex"
+    (here / "double.csv").write_text("text,key\nopec,a\noil,a\n")
+    done = run("index", "new", "double.csv", "--id", "key", "--text", "text", "-o", "other")
+    assert (done.code, done.out) == (1, "")
+    assert "two documents have the id 'a'" in done.err
+    assert not (here / "other").exists()
+    assert "SearchIndex is needed" in run("search", models / "model", "opec").err

@@ -1,0 +1,160 @@
+"""Adding, removing and filtering: an index that changed is the index of what it holds now."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dcot
+from dcot import DCoTVectorizer, SearchIndex
+from dcot.search._lexical import Lexical
+from dcot.text import TermCounter
+
+WORDS = ["oil", "opec", "wheat", "corn", "price", "crude", "harvest", "export", "new", "gold"]
+TEXTS = [
+    "crude oil price",
+    "opec oil export",
+    "wheat harvest",
+    "wheat corn price",
+    "corn export price",
+    "crude export",
+]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return DCoTVectorizer(n_prototypes=5, n_layers=1).fit(TEXTS)
+
+
+texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.lists(texts, min_size=1, max_size=5)),
+        st.tuples(st.just("remove"), st.lists(st.integers(0, 30), min_size=1, max_size=6)),
+        st.tuples(st.just("load"), st.none()),
+        st.tuples(st.just("search"), st.lists(texts, min_size=1, max_size=2)),
+    ),
+    min_size=2,
+    max_size=9,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps, st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([1, 3, 100]))
+def test_any_sequence_against_a_dictionary(model, tmp_path_factory, plan, hybrid, k):
+    folder = tmp_path_factory.getbasetemp() / "sequence"
+    index, held = SearchIndex(model, store_texts=True, hybrid=hybrid), {}
+    for step, what in [*plan, ("search", ["oil new", "wheat price"])]:
+        if step == "add":
+            names = range(index._next_id, index._next_id + len(what))
+            entries = [{"words": len(text.split())} for text in what]
+            index.add(what, metadata=entries)
+            held |= dict(zip(names, what, strict=True))
+        elif step == "remove":
+            names = [name for name in what if name in held]
+            index.remove(names)
+            held = {name: text for name, text in held.items() if name not in names}
+        elif step == "load":
+            index.save(folder)
+            index = dcot.load(folder, mmap=bool(len(plan) % 2))
+        else:
+            check_search(index, held, model, hybrid, what, k)
+    assert len(index) == len(held)
+    assert index.ids == list(held)
+    assert all(name in index for name in held)
+
+
+def check_search(index, held, model, hybrid, queries, k):
+    """Against an index that is made at once of what should be there."""
+    found = index.search(queries, k=k)
+    fresh = SearchIndex(model, store_texts=True, hybrid=hybrid)
+    if held:
+        entries = [{"words": len(text.split())} for text in held.values()]
+        fresh.add(list(held.values()), ids=list(held), metadata=entries)
+    again = fresh.search(queries, k=k)
+    for ours, theirs in zip(found, again, strict=True):
+        assert ours.ids == theirs.ids
+        np.testing.assert_allclose(ours.scores, theirs.scores, atol=1e-4)
+        assert [hit.text for hit in ours] == [held[hit.id] for hit in ours]
+        assert [hit.metadata for hit in ours] == [{"words": len(h.text.split())} for h in ours]
+    short = index.search(queries, k=k, where=lambda entry: entry["words"] < 3)
+    everything = index.search(queries, k=max(len(held), 1))
+    for ours, theirs in zip(short, everything, strict=True):
+        allowed = [(hit.id, hit.score) for hit in theirs if hit.metadata["words"] < 3][:k]
+        assert ours.ids == [name for name, _ in allowed]
+        np.testing.assert_allclose(ours.scores, [score for _, score in allowed], atol=1e-5)
+
+
+def test_segments_are_few_and_whole():
+    rng = np.random.default_rng(0)
+    documents = [" ".join(rng.choice(WORDS, rng.integers(0, 8))) for _ in range(200)]
+    lexical = Lexical(TermCounter(dtype=np.float32))
+    for document in documents:
+        lexical.append(lexical.count([document or "oil"]))
+    assert len(lexical.postings.segments) <= 9
+    whole = Lexical(TermCounter(dtype=np.float32))
+    whole.append(whole.count([document or "oil" for document in documents]))
+    live = rng.random(200) < 0.6
+    for _ in range(2):
+        results = []
+        for part in (lexical, whole):
+            queries = part.counter.transform(["oil oil wheat", "", "gold"])
+            scores, matches = part.scores(queries, live, 1.2, 0.75)
+            results.append(scores[:, live])
+            assert matches.tolist() == [True, False, True]
+        np.testing.assert_allclose(*results, atol=1e-6)
+        for part in (lexical, whole):
+            part.keep(live)
+        live = np.ones(live.sum(), dtype=bool)
+
+
+def test_space_is_taken_back():
+    F = np.eye(10, dtype=np.float32)
+    index = SearchIndex().add(F)
+    index.remove(range(5))
+    assert len(index._vectors) == 10  # only marked
+    index.remove(7)
+    assert len(index._vectors) == 4
+    assert index.search(F[8], k=1).ids == [8]
+    index.add(F[:1], ids=["again"])
+    assert index.ids == [5, 6, 8, 9, "again"]
+    index.remove(index.ids)
+    assert len(index) == 0
+    assert index.search(F[0]).ids == []
+    assert index.add(F[:2]).ids == [10, 11]
+
+
+def test_filters():
+    F = np.random.default_rng(0).normal(size=(50, 4))
+    topics = [{"topic": ["oil", "wheat", "gold"][i % 3], "n": i} for i in range(50)]
+    index = SearchIndex().add(F, metadata=[*topics[:49], None])
+    every = index.search(F[0], k=50).ids
+
+    def expect(where, allowed):
+        assert index.search(F[0], k=50, where=where).ids == [i for i in every if allowed(i)]
+
+    expect(lambda entry: entry.get("n", 99) > 40, lambda i: i > 40)
+    expect({"topic": "oil"}, lambda i: i % 3 == 0 and i < 49)
+    expect({"topic": ("oil", "gold")}, lambda i: i % 3 in (0, 2) and i < 49)
+    expect({"topic": "oil", "n": 3}, lambda i: i == 3)
+    expect({"unknown": None}, lambda i: False)
+    expect([4, 7, 9], lambda i: i in (4, 7, 9))
+    expect({4, 7}, lambda i: i in (4, 7))
+    expect(np.array([4, 7]), lambda i: i in (4, 7))
+    expect(4, lambda i: i == 4)
+    expect([], lambda i: False)
+    expect(np.arange(50) % 2 == 0, lambda i: i % 2 == 0)
+    index.remove([0, 2])
+    every = index.search(F[0], k=50).ids
+    expect(np.arange(48) == 0, lambda i: i == 1)  # in the order of index.ids
+
+
+def test_new_words_are_found(model):
+    index = SearchIndex(model).add(TEXTS)
+    assert not index.search("zeppelin").known
+    index.add(["zeppelin over rio"], ids=["z"])
+    assert index.search("zeppelin", k=1).ids == ["z"]
+    assert index.search("zeppelin", hybrid=0).ids == ["z"]
+    assert not index.search("zeppelin", hybrid=1).known  # what it means was not learned

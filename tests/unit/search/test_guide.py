@@ -1,0 +1,18 @@
+"""The examples of docs/search.md do what they show."""
+
+import doctest
+from pathlib import Path
+
+GUIDE = Path(__file__).parents[3] / "docs" / "search.md"
+
+
+def test_the_guide():
+    results = doctest.testfile(str(GUIDE), module_relative=False, encoding="utf-8")
+    assert results.attempted > 12
+    assert results.failed == 0
+
+
+def test_the_table_comes_from_the_benchmark():
+    table = GUIDE.parent / "tables" / "retrieval.md"
+    assert '--8<-- "tables/retrieval.md"' in GUIDE.read_text()
+    assert table.read_text().startswith("| | TF-IDF | BM25 | LSI |")

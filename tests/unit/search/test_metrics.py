@@ -1,0 +1,49 @@
+"""Measures of a ranking, against scikit-learn and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+from sklearn.metrics import average_precision_score, ndcg_score
+
+from dcot import DcotError
+from dcot.search.metrics import average_precision, ndcg, paired_p_value
+
+
+def test_as_scikit_learn():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        n = int(rng.integers(2, 40))
+        scores, grades = rng.permutation(n).astype(float), rng.integers(0, 3, n)
+        grades[rng.integers(n)] = 1
+        ranked = np.argsort(-scores).tolist()
+        relevant = {
+            i: float(grade) for i, grade in enumerate(grades) if grade or rng.random() < 0.5
+        }
+        for k in (1, 5, 10, 100):
+            expected = ndcg_score([grades], [scores], k=k)
+            assert ndcg(ranked, relevant, k) == pytest.approx(expected)
+        expected = average_precision_score(grades > 0, scores)
+        assert average_precision(ranked, relevant) == pytest.approx(expected)
+
+
+def test_by_hand():
+    assert ndcg(["x", "a"], {"a": 1}) == pytest.approx(1 / np.log2(3))
+    assert ndcg(["a"], {"a": 1, "b": 1}) == pytest.approx(1 / (1 + 1 / np.log2(3)))
+    assert average_precision(["a"], {"a": 1, "b": 1}) == 0.5  # one was not found
+    assert average_precision(["x", "a", "y", "b"], {"a": 1, "b": 1}) == 0.5
+    assert ndcg([], {"a": 1}) == average_precision([], {"a": 1}) == 0
+    assert ndcg(["a"], {}) == average_precision(["a"], {}) == 0
+
+
+def test_p_values():
+    rng = np.random.default_rng(0)
+    left = rng.random(80)
+    for shift in (0.0, 0.03, 0.1, 0.3):
+        right = left + rng.normal(shift, 0.3, 80)
+        found, expected = paired_p_value(left, right), ttest_rel(left, right).pvalue
+        assert found == pytest.approx(expected, abs=0.03)
+    assert paired_p_value([1.0] * 20, [0.0] * 20) < 0.001
+    with pytest.raises(DcotError):
+        paired_p_value([], [])
