@@ -37,6 +37,7 @@ bench: $(VENV)/.dev  ## measure speed and memory against peers, beside the targe
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.shapes
 	$(BIN)/python -m benchmarks.text
+	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.search
 
 paper: $(VENV)/.dev  ## rerun the paper's experiments; PROFILE=full takes hours, and resumes

@@ -15,12 +15,13 @@ from dcot._exceptions import (
     OutOfMemoryError,
 )
 from dcot._machine import format_bytes, parse_bytes
-from dcot._progress import ProgressBar, silent
+from dcot._progress import progress_for
 from dcot.centred import Matrix
 from dcot.checking import by_layer, canonical, check_choice, check_integer, check_number
 from dcot.layers import Settings
 from dcot.solvers import SOLVERS
 from dcot.solvers.choice import allowance
+from dcot.sources import Source
 
 MAX_LAYERS = 100
 
@@ -57,12 +58,16 @@ def settings_of(model: Any) -> Settings:
         tol=float(model.tol),
         max_iter=int(model.max_iter),
         memory_limit=parse_bytes(model.memory_limit),
-        progress=ProgressBar() if model.verbose else silent,
+        progress=progress_for(model.verbose),
     )
 
 
 def read_documents(model: Any, X: Any, reset: bool) -> Matrix:
     """X as CSR or a C-contiguous array of the dtype to compute in; no copy without need."""
+    if isinstance(X, Source) or (callable(X) and not hasattr(X, "shape")):
+        raise InvalidTypeError(
+            "got a source of batches, expected a matrix: fit and transform_to read sources"
+        )
     try:
         X = validate_data(
             model, X, reset=reset, accept_sparse=["csr", "csc", "coo"], dtype="numeric"
@@ -71,7 +76,7 @@ def read_documents(model: Any, X: Any, reset: bool) -> Matrix:
         raise InvalidInputError(str(error)) from error
     except TypeError as error:
         raise InvalidTypeError(str(error)) from error
-    dtype = _dtype_for(model, X, reset)
+    dtype = dtype_for(model, X, reset)
     if sp.issparse(X):
         X = canonical(X, dtype)
         values = X.data
@@ -85,7 +90,7 @@ def read_documents(model: Any, X: Any, reset: bool) -> Matrix:
     return X
 
 
-def _dtype_for(model: Any, X: Matrix, reset: bool) -> Any:
+def dtype_for(model: Any, X: Matrix, reset: bool) -> Any:
     if not reset and getattr(model, "_representation", None) is not None:
         return model.layers_[0].coef_.dtype
     if model.dtype is None:

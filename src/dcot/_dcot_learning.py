@@ -27,9 +27,9 @@ def learn(model: Any, X: Any, sample_weight: Any) -> None:
     """From all documents at once."""
     X, weights, settings = _prepare(model, X, sample_weight)
     moments = _moments_of(X, weights)
-    prototypes = _choose(model, moments)
+    prototypes = choose(model, moments)
     layers = next(fit_stacks(X, weights, moments, prototypes, [settings]))
-    _adopt(model, layers, prototypes, X, weights)
+    adopt(model, layers, prototypes, X, weights)
 
 
 def learn_path(model: Any, X: Any, noises: Sequence[Any], sample_weight: Any) -> list[Any]:
@@ -41,13 +41,13 @@ def learn_path(model: Any, X: Any, noises: Sequence[Any], sample_weight: Any) ->
     X, weights, _ = _prepare(first, X, sample_weight)
     variants = [settings_of(other) for other in models]
     moments = _moments_of(X, weights)
-    prototypes = _choose(first, moments)
+    prototypes = choose(first, moments)
     stacks = fit_stacks(X, weights, moments, prototypes, variants)
     for other, layers in zip(models, stacks, strict=True):
         other.n_features_in_ = first.n_features_in_
         if hasattr(first, "feature_names_in_"):
             other.feature_names_in_ = first.feature_names_in_
-        _adopt(other, layers, prototypes, X, weights)
+        adopt(other, layers, prototypes, X, weights)
     return models
 
 
@@ -102,9 +102,9 @@ def solve_moments(model: Any) -> None:
     """From the moments to the model."""
     moments = model._moments
     check_not_empty(moments)
-    prototypes = _choose(model, moments)
+    prototypes = choose(model, moments)
     layers = fit_stack_from_moments(moments, prototypes, settings_of(model))
-    _adopt(model, layers, prototypes, moments=moments)
+    adopt(model, layers, prototypes, moments=moments)
 
 
 # -- common to all ------------------------------------------------------------------------------
@@ -127,12 +127,12 @@ def _moments_of(X: Matrix, weights: Array | None) -> Moments:
     return moments
 
 
-def _choose(model: Any, moments: Moments) -> Array:
+def choose(model: Any, moments: Moments) -> Array:
     names = getattr(model, "feature_names_in_", None)
     return choose_prototypes(model.prototypes, model.n_prototypes, moments, names)
 
 
-def _adopt(
+def adopt(
     model: Any,
     layers: list[Layer],
     prototypes: Array,

@@ -13,7 +13,8 @@
     ├── DatasetError (OSError)               a corpus is missing or not what it should be
     ├── ModelFormatError (ValueError)        a model folder is damaged, foreign or of another format
     ├── ModelFolderError (OSError)           a model folder is missing, or cannot be written
-    └── OutputError (OSError)                a file of results cannot be written
+    ├── OutputError (OSError)                results cannot be written; what is there is kept
+    └── ClusterError (OSError)               a cluster is not there, or lost its workers
 
 ``dcot.estimator.ModelNotFittedError`` joins them: it also derives from scikit-learn's
 ``NotFittedError`` and so cannot be defined here without importing scikit-learn.
@@ -28,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 __all__ = [
+    "ClusterError",
     "DatasetError",
     "DcotError",
     "InvalidInputError",
@@ -93,4 +95,8 @@ class ModelFolderError(DcotError, OSError):
 
 
 class OutputError(DcotError, OSError):
-    """A file of results cannot be written; what was there before is still there."""
+    """Results cannot be written: a full disk, no permission; what is there is still there."""
+
+
+class ClusterError(DcotError, OSError):
+    """A cluster does not answer, or its workers are lost."""

@@ -13,12 +13,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 ROWS = 64
+MANY = 64  # documents of a batch with a term, from which they are summed on the side
 
 
 def _compiled(function: Kernel) -> Kernel:
@@ -202,3 +204,122 @@ def add_combination(basis: Array, factors: Array, out: Array, first: int, step: 
                 vectors, factor = basis[k, i], factors[k]
                 for c in range(width):
                     row[c] += factor[c] * vectors[c]
+
+
+@_compiled
+def add_scatter(
+    t_indptr: Array,
+    t_indices: Array,
+    t_data: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    start: int,
+    out: Array,
+    first: int,
+    step: int,
+) -> None:
+    """Add rows ``start …`` of the lower triangle of ``XᵀX`` to ``out``; ``t_*`` is Xᵀ.
+
+    A frequent term is summed on the side first: its total over a large corpus is so much larger
+    than one document's part that adding these one by one would round them away.
+    """
+    n, width = out.shape
+    aside = np.zeros(width, dtype=out.dtype)
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            term = start + i
+            begin, end = t_indptr[term], t_indptr[term + 1]
+            many = end - begin > MANY
+            row = aside if many else out[i]
+            for k in range(begin, end):
+                document, value = t_indices[k], t_data[k]
+                for t in range(indptr[document], indptr[document + 1]):
+                    other = indices[t]
+                    if other > term:
+                        break
+                    row[other] += value * data[t]
+            if many:
+                target = out[i]
+                for c in range(term + 1):
+                    target[c] += row[c]
+                    row[c] = 0
+
+
+@_compiled
+def centre_and_scale(
+    panel: Array, start: int, mean: Array, n: float, root: Array, first: int, step: int
+) -> None:
+    """Each entry minus ``n·µ_i·µ_c``, times ``root_i · root_c``; lower triangle, i from start."""
+    rows = len(panel)
+    for block in range(first, -(-rows // ROWS), step):
+        for i in range(block * ROWS, min(rows, (block + 1) * ROWS)):
+            row, term = panel[i], start + i
+            a, b = n * mean[term], root[term]
+            for c in range(term + 1):
+                row[c] = (row[c] - a * mean[c]) * (b * root[c])
+
+
+@_compiled
+def add_sparse_times_dense(
+    indptr: Array, indices: Array, data: Array, dense: Array, out: Array, first: int, step: int
+) -> None:
+    """``out[i] += Σ_j X[i, j] · dense[j]``; rows of X without values cost nothing."""
+    n, width = out.shape
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row = out[i]
+            k, end = indptr[i], indptr[i + 1]
+            while k + 4 <= end:
+                v0, v1, v2, v3 = data[k], data[k + 1], data[k + 2], data[k + 3]
+                d0, d1 = dense[indices[k]], dense[indices[k + 1]]
+                d2, d3 = dense[indices[k + 2]], dense[indices[k + 3]]
+                for c in range(width):
+                    row[c] += v0 * d0[c] + v1 * d1[c] + v2 * d2[c] + v3 * d3[c]
+                k += 4
+            while k < end:
+                v0, d0 = data[k], dense[indices[k]]
+                for c in range(width):
+                    row[c] += v0 * d0[c]
+                k += 1
+
+
+@_compiled
+def sparse_scatter(
+    t_indptr: Array,
+    t_indices: Array,
+    t_data: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    start: int,
+    stop: int,
+    pointers: Array,
+    columns: Array,
+    values: Array,
+) -> int:
+    """Rows ``start:stop`` of the lower triangle of ``XᵀX`` as CSR arrays; how many values."""
+    total = np.zeros(stop, dtype=values.dtype)
+    seen = np.zeros(stop, dtype=np.bool_)
+    n = 0
+    for i in range(stop - start):
+        term, first = start + i, n
+        for k in range(t_indptr[term], t_indptr[term + 1]):
+            document, value = t_indices[k], t_data[k]
+            for t in range(indptr[document], indptr[document + 1]):
+                other = indices[t]
+                if other > term:
+                    break
+                if not seen[other]:
+                    seen[other] = True
+                    columns[n] = other
+                    n += 1
+                total[other] += value * data[t]
+        columns[first:n].sort()
+        for k in range(first, n):
+            column = columns[k]
+            values[k] = total[column]
+            total[column] = 0
+            seen[column] = False
+        pointers[i + 1] = n
+    return n

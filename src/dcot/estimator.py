@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -24,11 +25,14 @@ from dcot._dcot_learning import (
     solve_moments,
 )
 from dcot._dcot_state import SaveableDCoT
+from dcot._dcot_streaming import learn_from_source
 from dcot._exceptions import DcotError, InvalidParameterError
+from dcot._writing import write_transformed
 from dcot.explain._matrix import ReadableDCoT
 from dcot.layers import Layer, Settings
 from dcot.moments import Moments
 from dcot.representation import Representation
+from dcot.sources import Blocks, as_source
 
 Array = NDArray[Any]
 
@@ -175,11 +179,17 @@ class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : sparse or dense matrix, documents × terms
+        X : sparse or dense matrix, documents × terms; or a source of such batches
+            (``dcot.sources``: a list of blocks, ``.npz`` files, a function that returns an
+            iterator), which is read as often as the layers need and never held
         y : ignored
         sample_weight : how often each document counts, default once
         """
-        learn(self, X, sample_weight)
+        source = as_source(X)
+        if source is None:
+            learn(self, X, sample_weight)
+        else:
+            learn_from_source(self, source, sample_weight)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
@@ -223,6 +233,26 @@ class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
         X = read_documents(self, X, reset=False)
         check_features(self, X)
         return representation.transform(X)
+
+    def transform_to(
+        self, X: Any, path: str | Path, *, overwrite: bool = False, progress: Any = None
+    ) -> int:
+        """Write the features of a large corpus to a file, batch by batch; how many documents.
+
+        After a crash, or when the disk was full, the same call goes on where it stopped.
+
+        Parameters
+        ----------
+        X : documents × terms, or a source of such batches (see ``fit``)
+        path : ``….npy`` for one array, which ``numpy.load(path, mmap_mode="r")`` maps; any other
+            name becomes a folder of parquet files, in order, with the columns ``document`` (its
+            place) and ``features``
+        overwrite : replace what is there, finished or not
+        progress : ``progress(message, fraction)`` is called as the work goes on; by default a bar
+            with documents/s and the time left, if ``verbose``
+        """
+        source = as_source(X) or Blocks([read_documents(self, X, reset=False)])
+        return write_transformed(self, self, source, path, overwrite, progress)
 
     def reconstruct(self, X: Any, layer: int | None = None, subtract_bias: bool = False) -> Array:
         """The rebuilt prototype values of a layer, before they are scaled.

@@ -126,7 +126,7 @@ def _first_layers(
 ) -> Iterator[tuple[Layer, System]]:
     common = variants[0]
     centred = Centred.of(X, moments.mean, weights)
-    systems = [_system(moments, variant, 0) for variant in variants]
+    systems = [system_of(moments, variant, 0) for variant in variants]
     for group in _sharing(systems):
         solver = common.solver
         limit, tol, max_iter = common.memory_limit, common.tol, common.max_iter
@@ -140,10 +140,10 @@ def _first_layers(
             centred, prototypes, group, tol=tol, max_iter=max_iter, progress=say
         )
         for system, solution in zip(group, solutions, strict=True):
-            yield _layer(solution, solver, system, moments, prototypes, common.squash), system
+            yield layer_from(solution, solver, system, moments, prototypes, common.squash), system
 
 
-def _system(moments: Moments, settings: Settings, index: int) -> System:
+def system_of(moments: Moments, settings: Settings, index: int) -> System:
     noise, shrinkage = settings.noise[index], settings.shrinkage[index]
     return marginalise(moments, noise, shrinkage=shrinkage, ridge=settings.ridge)
 
@@ -166,7 +166,7 @@ def _sharing(systems: Sequence[System]) -> Iterator[list[System]]:
         yield group
 
 
-def _layer(
+def layer_from(
     solution: Solution,
     solver: str,
     system: System,
@@ -195,7 +195,7 @@ def _deepen(
 ) -> list[Layer]:
     layers = [layer]
     outputs = _Outputs(X, weights, len(prototypes), layer.coef_.dtype, settings)
-    below: _Below | None = None
+    below: Below | None = None
     for index in range(1, settings.n_layers):
         say = partial(settings.progress, f"layer {index + 1}")
         say(0.0)
@@ -203,7 +203,7 @@ def _deepen(
             below = below.after(layers[-1])
         else:
             outputs.advance(layers[-1])
-            below = _Below(*outputs.moments(layers[-1].mean_))
+            below = Below(*outputs.moments(layers[-1].mean_))
             layers[-1].mean_ = below.moments.mean
         layers.append(_next_layer(below, outputs, settings, index))
         say(1.0)
@@ -214,37 +214,37 @@ def _deepen(
 
 
 @dataclass
-class _Below:
+class Below:
     """Moments and centred scatter (lower triangle) of a layer's outputs over the corpus."""
 
     moments: Moments
     scatter: Array
 
-    def after(self, layer: Layer) -> _Below:
+    def after(self, layer: Layer) -> Below:
         """Those of the outputs of a linear layer on top: no document has to be seen again."""
         assert layer.mean_ is not None
         full = np.tril(self.scatter) + np.tril(self.scatter, -1).T
         scatter = layer.coef_.T @ (full @ layer.coef_)
         mean = np.asarray(layer.mean_, dtype=np.float64)
-        return _Below(_moments_from_scatter(self.moments.n, mean, scatter), scatter)
+        return Below(moments_from_scatter(self.moments.n, mean, scatter), scatter)
 
     def solve(self, settings: Settings, index: int) -> Layer:
         """The next layer, from every output to every output."""
-        system = _system(self.moments, settings, index)
+        system = system_of(self.moments, settings, index)
         everything = np.arange(self.moments.n_terms)
         solution = next(primal.solve_scatter(self.scatter.copy(), everything, [system]))
-        return _layer(solution, "primal", system, self.moments, everything, settings.squash)
+        return layer_from(solution, "primal", system, self.moments, everything, settings.squash)
 
 
-def _next_layer(below: _Below, outputs: _Outputs, settings: Settings, index: int) -> Layer:
+def _next_layer(below: Below, outputs: _Outputs, settings: Settings, index: int) -> Layer:
     moments = below.moments
     if outputs.n >= moments.n_terms or (Z := outputs.whole()) is None:
         return below.solve(settings, index)
-    system = _system(moments, settings, index)
+    system = system_of(moments, settings, index)
     everything = np.arange(moments.n_terms)
     centred = Centred.of(Z, moments.mean, outputs.weights)
     solution = next(dual.solve(centred, everything, [system]))
-    return _layer(solution, "dual", system, moments, everything, settings.squash)
+    return layer_from(solution, "dual", system, moments, everything, settings.squash)
 
 
 def fit_stack_from_moments(moments: Moments, prototypes: Array, settings: Settings) -> list[Layer]:
@@ -254,17 +254,17 @@ def fit_stack_from_moments(moments: Moments, prototypes: Array, settings: Settin
             "several layers with squash='tanh' cannot be learned from moments: the documents "
             "have to be seen again; use fit, n_layers=1 or squash='identity'"
         )
-    system = _system(moments, settings, 0)
-    below = _Below(moments, moments.centred_scatter())
+    system = system_of(moments, settings, 0)
+    below = Below(moments, moments.centred_scatter())
     solution = next(primal.solve_scatter(below.scatter.copy(), prototypes, [system]))
-    layers = [_layer(solution, "primal", system, moments, prototypes, settings.squash)]
+    layers = [layer_from(solution, "primal", system, moments, prototypes, settings.squash)]
     for index in range(1, settings.n_layers):
         below = below.after(layers[-1])
         layers.append(below.solve(settings, index))
     return layers
 
 
-def _moments_from_scatter(n: float, mean: Array, scatter: Array) -> Moments:
+def moments_from_scatter(n: float, mean: Array, scatter: Array) -> Moments:
     squares = np.einsum("ii->i", scatter).astype(np.float64) + n * mean**2
     return Moments(n, n * mean, squares, np.zeros_like(mean))
 
@@ -340,4 +340,4 @@ class _Outputs:
                 scatter = gram_lower(shifted.T, out=scatter)
         scatter = centre_scatter(scatter, total / size, size)
         mean = origin.astype(np.float64) + total / size
-        return _moments_from_scatter(size, mean, scatter), scatter
+        return moments_from_scatter(size, mean, scatter), scatter

@@ -19,6 +19,13 @@ Array = NDArray[Any]
 COMPRESSION_DOCUMENTS = 10_000
 
 
+def compression_rows(n: int, generator: Any) -> Array | None:
+    """Which of n documents the directions of a compression are learned from; None means all."""
+    if n <= COMPRESSION_DOCUMENTS:
+        return None
+    return np.sort(generator.choice(n, COMPRESSION_DOCUMENTS, replace=False))
+
+
 @dataclass(frozen=True)
 class Representation:
     """How a document becomes features.
@@ -79,12 +86,19 @@ class Representation:
     ) -> Representation:
         """The same with its features projected on their leading singular directions."""
         from sklearn.utils import check_random_state
-        from sklearn.utils.extmath import randomized_svd
 
         generator = check_random_state(random_state)
-        if X.shape[0] > COMPRESSION_DOCUMENTS:
-            chosen = np.sort(generator.choice(X.shape[0], COMPRESSION_DOCUMENTS, replace=False))
+        chosen = compression_rows(X.shape[0], generator)
+        if chosen is not None:
             X, weights = X[chosen], None if weights is None else weights[chosen]
+        return self.compressed_on(X, weights, n_components, generator)
+
+    def compressed_on(
+        self, X: Matrix, weights: Array | None, n_components: int, generator: Any
+    ) -> Representation:
+        """The directions of all of these documents."""
+        from sklearn.utils.extmath import randomized_svd
+
         features = self.transform(X)
         if weights is not None:
             features = scale_rows(features, np.sqrt(weights).astype(features.dtype))

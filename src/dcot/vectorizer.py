@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,13 +13,20 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
 
 from dcot._dcot_learning import moments_suffice
+from dcot._machine import parse_bytes
 from dcot._vectorizer_state import SaveableVectorizer
+from dcot._vectorizer_streaming import learn_from_texts
+from dcot._writing import write_transformed
 from dcot.estimator import DCoT, ModelNotFittedError
 from dcot.explain._text import ReadableVectorizer
 from dcot.layers import Layer
 from dcot.prototypes import columns_of
+from dcot.solvers.choice import allowance
+from dcot.sources import Once, Repeatable
 from dcot.text import TermCounter, TermWeighting
+from dcot.text.inputs import batches
 from dcot.text.patterns import DEFAULT_PATTERN
+from dcot.text.streams import as_text_source
 
 Array = NDArray[Any]
 
@@ -158,11 +166,18 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
 
         Parameters
         ----------
-        raw_documents : list, generator, array, column or reader of texts
+        raw_documents : list, generator, array, column or reader of texts; or a source of batches
+            (``dcot.sources``, ``dcot.text.TextSource``, a function that returns an iterator),
+            which is read as often as needed and never held. So are files that are large beside
+            the memory.
         y : ignored
         sample_weight : how often each text counts for the representation, default once
         """
-        self._fit(raw_documents, sample_weight)
+        source = as_text_source(raw_documents, allowance(parse_bytes(self.memory_limit)))
+        if source is None:
+            self._fit(raw_documents, sample_weight)
+        else:
+            learn_from_texts(self, source, sample_weight)
         return self
 
     def fit_transform(
@@ -176,6 +191,18 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         """Features of texts. A text without known terms gets the features of the empty one."""
         dcot = self._fitted()
         return dcot.transform(self.weigh(raw_documents))
+
+    def transform_to(
+        self, raw_documents: Any, path: str | Path, *, overwrite: bool = False, progress: Any = None
+    ) -> int:
+        """Write the features of many texts to a file; see :meth:`dcot.DCoT.transform_to`."""
+        dcot = self._fitted()
+        source = as_text_source(raw_documents, 0.0)
+        if source is None:
+            texts = raw_documents
+            again = hasattr(texts, "__len__")
+            source = Repeatable(lambda: batches(texts)) if again else Once(batches(texts))
+        return write_transformed(self, dcot, source, path, overwrite, progress)
 
     def weigh(self, raw_documents: Any) -> Any:
         """Weighted terms of texts, CSR: what the fitted ``dcot_`` reads."""

@@ -35,6 +35,17 @@ def test_code_blocks_run(page, capsys):
         exec(compile(block, page, "exec"), namespace)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_code_of_the_page_on_scaling_runs(tmp_path):
+    pytest.importorskip("dask")
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
+    names = {**NAMES, "paths": [tmp_path / "texts.txt"], "features": tmp_path / "z.npy"}
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "scaling.md").read_text(), re.S)
+    for block in blocks:
+        exec(compile(block, "scaling.md", "exec"), names)
+    assert names["features"].exists()
+
+
 def test_pages_of_the_navigation_exist():
     navigation = (DOCS.parent / "mkdocs.yml").read_text()
     for page in re.findall(r": (\w+\.md)$", navigation, re.M):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dcot.text.counter import TermCounter
 from dcot.text.readers import TextFiles, read_texts
+from dcot.text.streams import TextSource
 from dcot.text.weighting import TermWeighting
 
-__all__ = ["TermCounter", "TermWeighting", "TextFiles", "read_texts"]
+__all__ = ["TermCounter", "TermWeighting", "TextFiles", "TextSource", "read_texts"]

@@ -271,10 +271,13 @@ class TermCounter(TransformerMixin, BaseEstimator):
         self, raw_documents: Any, store: RowStore | None = None
     ) -> tuple[counting.Learned, Any]:
         """Learn the terms of texts, keep those within the limits: what was learnt, and which."""
-        analysis = self._analysis()
-        learned = counting.learn(raw_documents, analysis, self.n_threads, store)
+        learned = counting.learn(raw_documents, self._analysis(), self.n_threads, store)
+        return learned, self._keep(learned)
+
+    def _keep(self, learned: counting.Learned) -> Any:
+        """Keep the terms within the limits, in sorted order: which of those learnt they are."""
         if not len(learned.terms):
-            has_stop_words = analysis.stop_words is not None
+            has_stop_words = self._analysis().stop_words is not None
             raise settings.nothing_found(learned.n_documents, learned.n_stopped, has_stop_words)
         order = learned.terms.sorted_order()
         documents = learned.documents[order]
@@ -288,7 +291,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         kept = order[mask]
         self._terms = learned.terms.take(kept)
         self.n_documents_ = learned.n_documents
-        return learned, kept
+        return kept
 
     def _finished(self, matrix: sparse.csr_matrix) -> sparse.csr_matrix:
         if self.binary:

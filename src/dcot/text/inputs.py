@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from dcot._exceptions import InvalidInputError, InvalidTypeError
+from dcot.sources import Source
 
 _BATCH_CHARACTERS = 1 << 19
 _BATCH_DOCUMENTS = 1 << 14
@@ -35,6 +36,10 @@ def batches(documents: Any) -> Iterator[pl.Series]:
     [['a b', 'c']]
     """
     _refuse_what_is_no_corpus(documents)
+    if isinstance(documents, Source):
+        for part in documents.batches():
+            yield from batches(part.documents)
+        return
     if hasattr(documents, "batches"):
         yield from documents.batches()
         return

@@ -84,9 +84,16 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Learn how many documents have each term, and how long documents are."""
         self._check_settings()
         X = self._checked(X, reset=True)
-        self.mean_length_ = float(X.sum() / X.shape[0])
-        self.n_documents_ = int(X.shape[0])
-        self.idf_ = self._idf(np.bincount(X.indices, minlength=X.shape[1]))
+        return self.fit_sums(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]), X.sum())
+
+    def fit_sums(self, n_documents: int, documents: npt.ArrayLike, n_words: float) -> Self:
+        """The same from sums: documents, how many have each term, and words in all of them."""
+        self._check_settings()
+        frequency = np.asarray(documents)
+        self.n_features_in_ = len(frequency)
+        self.mean_length_ = float(n_words / n_documents)
+        self.n_documents_ = int(n_documents)
+        self.idf_ = self._idf(frequency)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:

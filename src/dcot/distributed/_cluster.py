@@ -1,0 +1,71 @@
+"""Where the work is done: a cluster by its address, the one in use, a local one, or threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dcot._exceptions import ClusterError, InvalidParameterError
+from dcot._extras import require
+
+LOCAL = ("threads", "processes", "synchronous")
+
+
+@contextmanager
+def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
+    """A Dask client, or the name of a scheduler in this machine.
+
+    Parameters
+    ----------
+    cluster : None, an address such as ``"tcp://10.0.0.1:8786"``, a ``distributed.Client``, a
+        cluster object, or ``"threads"``, ``"processes"``, ``"synchronous"``
+        None takes the client that is in use, or starts a local cluster, one process a core, and
+        closes it at the end.
+    timeout : seconds to wait for a scheduler
+    """
+    distributed = require("distributed", "dask")
+    if isinstance(cluster, str) and cluster in LOCAL:
+        yield cluster
+        return
+    if isinstance(cluster, distributed.Client):
+        yield cluster
+        return
+    if cluster is None:
+        try:
+            yield distributed.get_client()
+            return
+        except ValueError:
+            pass
+        with _local(distributed) as client:
+            yield client
+        return
+    if not isinstance(cluster, str) and not hasattr(cluster, "scheduler_address"):
+        raise InvalidParameterError(
+            f"cluster must be an address, a client, a cluster, one of {', '.join(LOCAL)} or None, "
+            f"got {cluster!r}"
+        )
+    try:
+        client = distributed.Client(cluster, timeout=timeout, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ClusterError(
+            f"no Dask scheduler answers at {cluster} within {timeout:g} s ({error}): check the "
+            "address and that it runs, or leave it out to use this machine"
+        ) from error
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def _local(distributed: Any) -> Iterator[Any]:
+    """A cluster of processes on this machine, reachable from nowhere else."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    options = {"host": "127.0.0.1", "dashboard_address": None, "threads_per_worker": 1}
+    with (
+        distributed.LocalCluster(n_workers=cores or 1, processes=True, **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client

@@ -1,0 +1,70 @@
+"""``fit`` on a cluster: partial sums where the documents are, the solver where the caller is."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from dcot._dcot_input import dtype_for, settings_of
+from dcot._dcot_streaming import ReadBlock, Weigh, learn_from_passes
+from dcot._exceptions import InvalidParameterError, InvalidTypeError
+from dcot._vectorizer_streaming import learn_from_text_passes
+from dcot.distributed._cluster import connected
+from dcot.distributed._partitions import partitions_of
+from dcot.distributed._passes import DaskPasses, Options
+from dcot.estimator import DCoT
+from dcot.vectorizer import DCoTVectorizer
+
+Model = TypeVar("Model", DCoT, DCoTVectorizer)
+
+
+def fit(
+    model: Model,
+    collection: Any,
+    *,
+    cluster: Any = None,
+    column: str | None = None,
+    on_error: str = "raise",
+    retries: int = 3,
+    timeout: float | None = None,
+) -> Model:
+    """Fit a model to a Dask collection: the model of ``model.fit`` on all of it, to rounding.
+
+    Parameters
+    ----------
+    model : DCoT or DCoTVectorizer
+    collection : a bag, series or dataframe of texts for ``DCoTVectorizer``; an array of documents ×
+        terms (of sparse blocks, as a rule), one chunk wide, for ``DCoT``; or a list of
+        ``dask.delayed`` texts or matrices for either
+    cluster : where to work: an address, a client, ``"threads"``, ``"processes"``; None for the
+        client in use, or else a cluster of local processes
+    column : of a dataframe, that holds the texts
+    on_error : {"raise", "skip"}
+        What to do with a partition that cannot be used: an error that names it, or go on without
+        it; ``model.skipped_`` has the names and reasons.
+    retries : how often a partition is tried again before it counts as one that cannot be used
+    timeout : seconds that a pass may take; None waits as long as the cluster works
+
+    Returns
+    -------
+    the model, fitted
+    """
+    if on_error not in ("raise", "skip"):
+        raise InvalidParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
+    settings = settings_of(model)
+    partitions = partitions_of(collection, column)
+    with connected(cluster) as client:
+        options = Options(client, retries, on_error, timeout)
+        passes = DaskPasses(partitions, options, settings.progress)
+        if isinstance(model, DCoTVectorizer):
+            learn_from_text_passes(model, passes, settings=settings, sparse_parts=True)
+        elif isinstance(model, DCoT):
+            first = passes.map(ReadBlock(None)).first()
+            d, dtype = first.shape[1], dtype_for(model, first.X, reset=True)
+            blocks = passes.map(ReadBlock(d, dtype)).map(Weigh(None))
+            learn_from_passes(model, blocks, d, dtype, settings=settings, sparse_parts=True)
+        else:
+            raise InvalidTypeError(
+                f"got a {type(model).__name__}, expected a DCoT or a DCoTVectorizer"
+            )
+    model.skipped_ = dict(passes.skipped)
+    return model

@@ -1,0 +1,152 @@
+"""From a Dask collection to partitions, each of which can fail by itself and is known by name."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from dcot._exceptions import InvalidInputError, InvalidTypeError
+from dcot._extras import require
+
+_PAUSE = 0.1  # seconds before a partition is tried again; doubled each time
+
+
+class Recipe:
+    """The tasks that make one partition, as one: opaque to Dask, so that it is run by us.
+
+    This is what lets a partition be tried again with any scheduler, and names it when it fails.
+    (Not a dataclass: Dask looks into these for tasks.)
+    """
+
+    def __init__(self, graph: dict[Any, Any], key: Any) -> None:
+        self.graph, self.key = graph, key
+
+    def make(self) -> Any:
+        from dask import get
+
+        return get(self.graph, self.key)
+
+
+@dataclass
+class Partition:
+    """A part of a collection: its name, and a recipe, or a Dask object where others share it."""
+
+    name: str
+    value: Any
+
+
+@dataclass
+class Failed:
+    """A partition that could not be had."""
+
+    name: str
+    reason: str
+
+
+def partitions_of(collection: Any, column: str | None = None) -> list[Partition]:
+    """The partitions of a bag, dataframe, series, array or list of delayed objects."""
+    require("dask", "dask")
+    parts = _delayed(collection, column)
+    if not parts:
+        raise InvalidInputError("the collection has no partitions: there is nothing to learn from")
+    recipes = _recipes(parts)
+    return [Partition(f"partition {i}", recipe) for i, recipe in enumerate(recipes)]
+
+
+def _delayed(collection: Any, column: str | None) -> list[Any]:
+    from dask.delayed import Delayed
+
+    if isinstance(collection, list | tuple):
+        if not all(isinstance(part, Delayed) for part in collection):
+            raise InvalidTypeError("a list of partitions must hold dask.delayed objects")
+        return list(collection)
+    kind = type(collection).__module__.split(".")[:2]
+    if not hasattr(collection, "to_delayed"):
+        raise InvalidTypeError(
+            f"got a {type(collection).__name__}, expected a Dask bag or dataframe of texts, a Dask "
+            "array of documents × terms, or a list of delayed objects"
+        )
+    if hasattr(collection, "columns") and not hasattr(collection, "to_frame"):
+        collection = collection[_column(list(collection.columns), column)]
+    if kind == ["dask", "array"] or hasattr(collection, "chunks"):
+        return _of_array(collection)
+    return list(collection.to_delayed())
+
+
+def _column(names: list[str], column: str | None) -> str:
+    if column is None:
+        column = "text" if "text" in names else names[0] if len(names) == 1 else None
+    if column is None or column not in names:
+        raise InvalidInputError(
+            f"which of the columns {names} holds the texts? Say so, as in column={names[0]!r}"
+        )
+    return column
+
+
+def _of_array(array: Any) -> list[Any]:
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"the array has {array.ndim} dimensions, expected 2, documents × terms"
+        )
+    if array.numblocks[1] != 1:
+        raise InvalidInputError(
+            f"the array is cut into {array.numblocks[1]} pieces along its columns, expected 1: "
+            "rechunk it, as in array.rechunk({1: -1})"
+        )
+    return list(array.to_delayed().ravel())
+
+
+def _recipes(parts: list[Any]) -> list[Any]:
+    """One recipe a partition, unless partitions share tasks: then Dask has to run them, once."""
+    from dask.optimization import cull
+
+    shared: dict[int, dict[Any, Any]] = {}
+    recipes = []
+    for part in parts:
+        whole = part.__dask_graph__()
+        graph = shared.setdefault(id(whole), dict(whole))
+        culled, _ = cull(graph, [part.key])
+        recipes.append(Recipe(dict(culled), part.key))
+    seen = Counter(key for recipe in recipes for key in recipe.graph)
+    futures = any(_holds_future(value) for r in recipes for value in r.graph.values())
+    if futures or any(count > 1 for count in seen.values()):
+        return parts
+    return recipes
+
+
+def _holds_future(value: Any) -> bool:
+    from distributed import Future
+
+    inner = getattr(value, "value", value)
+    return isinstance(value, Future) or isinstance(inner, Future)
+
+
+def load(partition: Any, name: str, retries: int, on_error: str) -> Any:
+    """The documents of a partition, tried several times; ``Failed`` if it may be skipped."""
+    if not isinstance(partition, Recipe):
+        return _settled(partition)
+    for attempt in range(retries + 1):
+        try:
+            return _settled(partition.make())
+        except Exception as error:
+            if attempt == retries:
+                return failed(name, error, on_error)
+            time.sleep(_PAUSE * 2**attempt)
+    raise AssertionError("not reached")
+
+
+def _settled(documents: Any) -> Any:
+    """What can be read more than once: a partition of a bag may be an iterator."""
+    return list(documents) if hasattr(documents, "__next__") else documents
+
+
+def failed(name: str, error: Exception, on_error: str) -> Failed:
+    """Raise an error that names the partition, or note it."""
+    from dcot.sources._base import named
+
+    better = named(name, error)
+    if on_error == "raise":
+        raise better from error
+    return Failed(name, str(error) or type(error).__name__)

@@ -1,0 +1,303 @@
+"""The sums over documents that a fit consists of, each a small class with add and merge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot._machine import run_threads
+from dcot.centred import Matrix, gram_lower, scale_rows, times
+from dcot.layers import CACHE_BYTES, Layer, row_blocks
+from dcot.moments import Moments
+
+Array = NDArray[Any]
+
+# Rows of a scatter matrix that are one array: a unit of storage, of factorising and of sending.
+PANEL = 1024
+
+
+@dataclass
+class Block:
+    """Some documents as they enter the sums: CSR or dense, with weights, from row ``start`` on."""
+
+    X: Matrix
+    weights: Array | None = None
+    start: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape  # type: ignore[no-any-return]
+
+    @cached_property
+    def rooted(self) -> Matrix:
+        """X with its rows multiplied by the square roots of the weights."""
+        if self.weights is None:
+            return self.X
+        return scale_rows(self.X, np.sqrt(self.weights).astype(self.X.dtype))
+
+    @cached_property
+    def transpose(self) -> Matrix:
+        return self.rooted.T.tocsr() if sp.issparse(self.X) else self.rooted.T
+
+    @cached_property
+    def root(self) -> Array:
+        ones = np.ones(self.X.shape[0], dtype=self.X.dtype)
+        return ones if self.weights is None else np.sqrt(self.weights).astype(self.X.dtype)
+
+
+@dataclass
+class Size:
+    """How much there is: rows, values, and pairs of terms in a document."""
+
+    n: int = 0
+    nnz: int = 0
+    pairs: float = 0.0
+
+    @classmethod
+    def of(cls, X: Matrix) -> Size:
+        if not sp.issparse(X):
+            n, d = X.shape
+            return cls(n, n * d, n * d * (d + 1) / 2)
+        lengths = np.diff(X.indptr).astype(np.float64)
+        return cls(X.shape[0], int(X.nnz), float(lengths @ (lengths + 1)) / 2)
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.n + other.n, self.nnz + other.nnz, self.pairs + other.pairs)
+
+
+class MomentsSum:
+    """Moments without scatter matrix, and the size of the corpus."""
+
+    def empty(self) -> Any:
+        return None
+
+    def add(self, total: Any, block: Block) -> Any:
+        return self.merge(total, (Moments.of(block.X, block.weights), Size.of(block.X)))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        if left is None or right is None:
+            return right if left is None else left
+        return left[0] + right[0], left[1] + right[1]
+
+
+def panels_of(d: int, rows: int = PANEL) -> list[tuple[int, int]]:
+    """First and last row of each panel."""
+    return [(start, min(start + rows, d)) for start in range(0, d, rows)]
+
+
+@dataclass
+class PanelSum:
+    """Rows ``start:stop`` of the lower triangle of Σ x xᵀ, as a dense array."""
+
+    start: int
+    stop: int
+    dtype: Any
+
+    def empty(self) -> Array:
+        return np.zeros((self.stop - self.start, self.stop), dtype=self.dtype)
+
+    def add(self, total: Array, block: Block) -> Array:
+        X = block.rooted
+        if not sp.issparse(X):
+            total += X[:, self.start : self.stop].T @ X[:, : self.stop]
+            return total
+        from dcot._kernels import add_scatter
+
+        T = block.transpose
+        arrays = (T.indptr, T.indices, T.data, X.indptr, X.indices, X.data)
+        part = int(T.indptr[self.stop] - T.indptr[self.start])
+        run_threads(add_scatter, *arrays, self.start, total, work=part * (X.nnz / X.shape[0]))
+        return total
+
+    def merge(self, left: Array, right: Array) -> Array:
+        left += right
+        return left
+
+
+@dataclass
+class SparsePanelSum:
+    """The same as sparse matrices, for partial sums and for corpora whose terms rarely meet.
+
+    A total is a list of matrices, each at least twice as large as the next: adding a batch to one
+    large matrix would copy all of it every time. What is no longer sparse becomes dense.
+    """
+
+    start: int
+    stop: int
+    dtype: Any
+
+    def empty(self) -> list[Any]:
+        return []
+
+    def add(self, total: list[Any], block: Block) -> list[Any]:
+        if not sp.issparse(block.X):
+            block = Block(sp.csr_array(block.X), block.weights, block.start)
+        return self._with(total, self._of(block.rooted, block.transpose))
+
+    def _of(self, X: Matrix, T: Matrix) -> Any:
+        from dcot._kernels import sparse_scatter
+
+        rows = self.stop - self.start
+        documents = T.indices[T.indptr[self.start] : T.indptr[self.stop]]
+        room = min(int(np.diff(X.indptr)[documents].sum()), rows * self.stop)
+        pointers = np.zeros(rows + 1, dtype=np.int32)
+        columns, values = np.empty(room, dtype=np.int32), np.empty(room, dtype=self.dtype)
+        arrays = (T.indptr, T.indices, T.data, X.indptr, X.indices, X.data)
+        n = sparse_scatter(*arrays, self.start, self.stop, pointers, columns, values)
+        found = (values[:n].copy(), columns[:n].copy(), pointers)
+        return sp.csr_array(found, shape=(rows, self.stop))
+
+    def merge(self, left: list[Any], right: list[Any]) -> list[Any]:
+        for part in right:
+            left = self._with(left, part)
+        return left
+
+    def _with(self, total: list[Any], part: Any) -> list[Any]:
+        total = sorted([*total, part], key=_size, reverse=True)
+        while len(total) > 1 and _size(total[-2]) < 2 * _size(total[-1]):
+            last, before = total.pop(), total.pop()
+            total.append(added(before, last))
+            total.sort(key=_size, reverse=True)
+        return total
+
+
+def _size(matrix: Any) -> int:
+    return int(matrix.nnz if sp.issparse(matrix) else matrix.size)
+
+
+def added(left: Any, right: Any) -> Any:
+    """The sum of two matrices, each sparse or dense; dense where that takes less memory."""
+    if not sp.issparse(left) and not sp.issparse(right):
+        return left + right
+    if sp.issparse(left) and sp.issparse(right):
+        both = left + right
+        return both.toarray() if 2 * both.nnz > both.shape[0] * both.shape[1] else both
+    dense, sparse = (right.copy(), left) if sp.issparse(left) else (left.copy(), right)
+    rows = np.repeat(np.arange(sparse.shape[0]), np.diff(sparse.indptr))
+    dense[rows, sparse.indices] += sparse.data
+    return dense
+
+
+@dataclass
+class ProductSum:
+    """``X_cᵀ X_c V`` for a dense V, d × w, with the centring carried along."""
+
+    dense: Array
+    mean: Array
+
+    def empty(self) -> Array:
+        return np.zeros(self.dense.shape, dtype=self.dense.dtype)
+
+    def add(self, total: Array, block: Block) -> Array:
+        X = block.rooted
+        shift = -(self.mean.astype(self.dense.dtype) @ self.dense)
+        for rows in row_blocks(X.shape[0], self.dense.shape[1] * self.dense.itemsize):
+            T = times(X[rows], self.dense, block.root[rows], shift)
+            total = add_transposed(total, X[rows], T)
+        return total
+
+    def merge(self, left: Array, right: Array) -> Array:
+        left += right
+        return left
+
+
+@dataclass
+class ColumnsSum:
+    """``X_cᵀ X_c[:, P]``: the right-hand sides."""
+
+    targets: Array
+    mean: Array
+    dtype: Any
+
+    def empty(self) -> Array:
+        return np.zeros((len(self.mean), len(self.targets)), dtype=self.dtype)
+
+    def add(self, total: Array, block: Block) -> Array:
+        X = block.rooted
+        mean = self.mean[self.targets].astype(self.dtype)
+        for rows in row_blocks(X.shape[0], len(self.targets) * np.dtype(self.dtype).itemsize):
+            T = X[rows][:, self.targets]
+            T = T.toarray() if sp.issparse(T) else np.array(T)
+            T -= np.multiply.outer(block.root[rows], mean)
+            total = add_transposed(total, X[rows], T)
+        return total
+
+    def merge(self, left: Array, right: Array) -> Array:
+        left += right
+        return left
+
+
+def add_transposed(total: Array, X: Matrix, dense: Array) -> Array:
+    """``total += Xᵀ @ dense``, in place."""
+    if not sp.issparse(X):
+        total += X.T @ dense
+        return total
+    from dcot._kernels import add_sparse_times_dense
+
+    T = X.T.tocsr()
+    arrays = (T.indptr, T.indices, T.data, np.ascontiguousarray(dense), total)
+    run_threads(add_sparse_times_dense, *arrays, work=X.nnz * dense.shape[1])
+    return total
+
+
+@dataclass
+class OutputsSum:
+    """Size, Σ(z − origin) and its scatter (lower triangle) for the outputs z of some layers."""
+
+    layers: Sequence[Layer]
+    origin: Array
+    scatter: bool = True
+
+    def empty(self) -> Any:
+        width, dtype = len(self.origin), self.layers[0].coef_.dtype
+        scatter = np.zeros((width, width), dtype=dtype) if self.scatter else None
+        return 0.0, np.zeros(width), scatter
+
+    def add(self, total: Any, block: Block) -> Any:
+        size, sums, scatter = total
+        dtype, width = self.layers[0].coef_.dtype, len(self.origin)
+        origin = self.origin.astype(dtype)
+        for rows in row_blocks(block.shape[0], width * dtype.itemsize, CACHE_BYTES):
+            Z = block.X[rows]
+            for layer in self.layers:
+                Z = layer.outputs(Z)
+            Z -= origin
+            w = None if block.weights is None else block.weights[rows]
+            size += len(Z) if w is None else float(w.sum())
+            sums = sums + (Z.sum(axis=0, dtype=np.float64) if w is None else w @ Z)
+            if scatter is not None:
+                if w is not None:
+                    Z *= np.sqrt(w).astype(dtype)[:, None]
+                scatter = gram_lower(Z.T, out=scatter)
+        return size, sums, scatter
+
+    def merge(self, left: Any, right: Any) -> Any:
+        scatter = None if left[2] is None else left[2] + right[2]
+        return left[0] + right[0], left[1] + right[1], scatter
+
+
+@dataclass
+class RowsSum:
+    """Chosen documents, by their place in the corpus; few enough to be held."""
+
+    chosen: Array
+
+    def empty(self) -> list[Any]:
+        return []
+
+    def add(self, total: list[Any], block: Block) -> list[Any]:
+        places = block.start + np.arange(block.shape[0])
+        mine = np.isin(places, self.chosen, assume_unique=True)
+        if mine.any():
+            weights = None if block.weights is None else block.weights[mine]
+            total.append((block.start, block.X[mine], weights))
+        return total
+
+    def merge(self, left: list[Any], right: list[Any]) -> list[Any]:
+        return left + right

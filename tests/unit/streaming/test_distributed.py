@@ -1,0 +1,345 @@
+"""Fits on Dask: the model of a local fit, whatever the scheduler and whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import polars as pl
+import pytest
+
+pytest.importorskip("distributed")
+
+import dask
+import dask.array as da
+import dask.bag as db
+import distributed
+from dask import delayed
+from tests.unit.streaming import faults
+from tests.unit.streaming.corpus import matrix, texts
+from tests.unit.streaming.same import assert_same_model
+
+from dcot import DCoT, DCoTVectorizer
+from dcot import distributed as on_dask
+from dcot._exceptions import (
+    ClusterError,
+    InvalidInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+)
+from dcot.distributed import _partitions, _passes
+
+TEXTS = texts()
+X = matrix()
+CUTS = [TEXTS[start : start + 75] for start in range(0, 300, 75)]
+
+
+def vectorizer(**options):
+    return DCoTVectorizer(**{"n_prototypes": 30, "dtype": "float64", "solver": "primal", **options})
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return vectorizer(squash="tanh").fit(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def client():
+    """One real cluster of two processes for all tests, on loopback."""
+    settings = {
+        "distributed.scheduler.worker-ttl": "10s",
+        "distributed.comm.timeouts.connect": "10s",
+        "distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": 1,
+    }
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(host="127.0.0.1", dashboard_address=None, **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def parts(bad, *arguments, place=2):
+    """Four delayed partitions, of which one goes wrong."""
+    made = [delayed(faults.plain)(cut) for cut in CUTS]
+    made[place] = delayed(bad)(CUTS[place], *arguments)
+    return made
+
+
+# -- the same model -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"squash": "tanh"},
+        {"n_components": 5, "random_state": 0},
+        {"weighting": "bm25", "min_df": 3, "n_layers": 3},
+        {"solver": "cg", "tol": 1e-12},
+        {"vocabulary": ["w000", "w003", "w017", "w020"]},
+    ],
+    ids=str,
+)
+def test_a_bag_of_texts(options):
+    bag = db.from_sequence(TEXTS, npartitions=5).map(str)
+    got = on_dask.fit(vectorizer(**options), bag, cluster="synchronous")
+    assert_same_model(got, vectorizer(**{**options, "solver": "primal"}).fit(TEXTS))
+    assert got.skipped_ == {}
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 17])
+def test_any_number_of_partitions(n):
+    bag = db.from_sequence(TEXTS, npartitions=n)
+    got = on_dask.fit(vectorizer(), bag, cluster="synchronous")
+    assert_same_model(got, vectorizer().fit(TEXTS))
+
+
+def test_dataframes_and_series():
+    import dask.dataframe as dd
+    import pandas as pd
+
+    frame = dd.from_pandas(pd.DataFrame({"n": range(300), "text": TEXTS}), npartitions=3)
+    expected = vectorizer().fit(TEXTS)
+    for collection in (frame, frame["text"]):
+        got = on_dask.fit(vectorizer(), collection, cluster="threads")
+        assert_same_model(got, expected)
+    with pytest.raises(InvalidInputError, match="which of the columns"):
+        on_dask.fit(vectorizer(), frame.rename(columns={"text": "body"}), cluster="threads")
+
+
+def sparse_array():
+    blocks = [X[:150], X[150:150], X[150:400]]
+    made = [da.from_delayed(delayed(b), b.shape, dtype=b.dtype) for b in blocks]
+    return da.concatenate(made, allow_unknown_chunksizes=True)
+
+
+@pytest.mark.parametrize("way", ["packed", "sparse", "none"])
+def test_an_array_of_sparse_blocks(way, monkeypatch):
+    from dcot.streaming import fitting
+    from dcot.streaming.plan import Plan
+
+    plan = Plan(way, "cholesky" if way == "packed" else "cg", 0.0, 0.0, 0.0, 1, 20)
+    monkeypatch.setattr(fitting, "choose_plan", lambda *a, **k: plan)
+    monkeypatch.setattr("dcot.streaming.sums.panels_of.__defaults__", (32,))
+    monkeypatch.setattr(_passes, "GROUP_BYTES", 50_000)
+    got = on_dask.fit(DCoT(30, tol=1e-12), sparse_array(), cluster="threads")
+    assert_same_model(got, DCoT(30, solver="primal").fit(X))
+
+
+def test_processes():
+    context = get_context("spawn")
+    with (
+        ProcessPoolExecutor(2, mp_context=context) as pool,
+        dask.config.set(pool=pool),
+    ):
+        got = on_dask.fit(vectorizer(), [delayed(cut) for cut in CUTS], cluster="processes")
+    assert_same_model(got, vectorizer().fit(TEXTS))
+
+
+def test_a_cluster_by_client_and_by_address(client, expected):
+    for cluster in (client, client.scheduler.address):
+        bag = db.from_sequence(TEXTS, npartitions=4)
+        got = on_dask.fit(vectorizer(squash="tanh"), bag, cluster=cluster, timeout=60)
+        assert_same_model(got, expected)
+
+
+def test_large_things_are_sent_once_to_each_worker(client, monkeypatch):
+    monkeypatch.setattr(_passes, "_EMBEDDED", 1000)
+    sent = []
+    scatter = distributed.Client.scatter
+
+    def counted(self, *arguments, **options):
+        sent.append(options)
+        return scatter(self, *arguments, **options)
+
+    monkeypatch.setattr(distributed.Client, "scatter", counted)
+    model = vectorizer(squash="tanh")
+    on_dask.fit(model, [delayed(cut) for cut in CUTS], cluster=client, timeout=60)
+    assert_same_model(model, vectorizer(squash="tanh").fit(TEXTS))
+    # the vocabulary's step, and the layers, once a pass and not once a partition
+    assert 1 <= len(sent) <= 8
+    assert all(options == {"broadcast": True, "hash": False} for options in sent)
+
+
+def test_persisted_collections_are_not_made_again(client, tmp_path):
+    made = [delayed(faults.failing)(cut, str(tmp_path), 0) for cut in CUTS]
+    with client.as_current():
+        kept = list(dask.persist(*made))
+    got = on_dask.fit(vectorizer(), kept, cluster=client, timeout=60)
+    assert_same_model(got, vectorizer().fit(TEXTS))
+    assert (tmp_path / "failing.loads").read_text() == "xxxx"
+
+
+# -- faults -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("phase", [1, 2, 3, 4], ids=["terms", "moments", "outputs", "means"])
+def test_a_worker_killed_in_any_phase(client, expected, tmp_path, phase):
+    collection = parts(faults.killing, str(tmp_path), phase)
+    model = vectorizer(squash="tanh")
+    on_dask.fit(model, collection, cluster=client, timeout=60)
+    assert_same_model(model, expected)
+    assert len((tmp_path / "killing.loads").read_text()) > 4  # it was killed, and made again
+
+
+def test_a_worker_killed_while_it_holds_what_was_sent(client, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr(_passes, "_EMBEDDED", 1000)
+    model = vectorizer(squash="tanh")
+    collection = parts(faults.killing, str(tmp_path), 3)
+    on_dask.fit(model, collection, cluster=client, timeout=60)
+    assert_same_model(model, expected)
+
+
+def test_a_paused_worker(client, expected, tmp_path):
+    def go_on():
+        path = tmp_path / "paused"
+        while not path.exists() or not path.read_text():
+            time.sleep(0.05)
+        time.sleep(1.0)
+        os.kill(int(path.read_text()), signal.SIGCONT)
+
+    thread = threading.Thread(target=go_on, daemon=True)
+    thread.start()
+    model = vectorizer(squash="tanh")
+    on_dask.fit(model, parts(faults.pausing, str(tmp_path), 2), cluster=client, timeout=60)
+    thread.join(timeout=10)
+    assert_same_model(model, expected)
+
+
+@pytest.mark.parametrize("scheduler", ["cluster", "threads"])
+def test_a_partition_that_fails_twice_and_then_works(client, expected, tmp_path, scheduler):
+    model = vectorizer(squash="tanh")
+    cluster = client if scheduler == "cluster" else scheduler
+    collection = parts(faults.failing, str(tmp_path), 2)
+    on_dask.fit(model, collection, cluster=cluster, timeout=60)
+    assert_same_model(model, expected)
+
+
+@pytest.mark.parametrize("scheduler", ["cluster", "threads"])
+def test_a_corrupt_partition_is_named_or_skipped(client, scheduler, monkeypatch):
+    monkeypatch.setattr(_partitions, "_PAUSE", 0.0)
+    cluster = client if scheduler == "cluster" else scheduler
+    collection = parts(faults.corrupt)
+    with pytest.raises(InvalidInputError, match=r"partition 2 cannot be read: invalid start byte"):
+        on_dask.fit(vectorizer(), collection, cluster=cluster, retries=1, timeout=60)
+    options = {"on_error": "skip", "retries": 0, "timeout": 60}
+    got = on_dask.fit(vectorizer(), collection, cluster=cluster, **options)
+    assert_same_model(got, vectorizer().fit(CUTS[0] + CUTS[1] + CUTS[3]))
+    assert got.skipped_ == {"partition 2": "invalid start byte 0xff"}
+
+
+def test_work_that_does_not_end_is_given_up(client, tmp_path):
+    collection = parts(faults.waiting, str(tmp_path))
+    try:
+        with pytest.raises(ClusterError, match=r"no result within timeout=1 s"):
+            on_dask.fit(vectorizer(), collection, cluster=client, timeout=1)
+    finally:
+        (tmp_path / "over").touch()
+
+
+def test_a_scheduler_that_is_not_there():
+    with (
+        pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 "),
+        on_dask.connected("tcp://127.0.0.1:1", timeout=0.5),
+    ):
+        pass
+
+
+# -- bad input ----------------------------------------------------------------------------------
+
+
+def test_different_columns_name_their_partition():
+    made = [delayed(X[:100]), delayed(X[100:, :149])]
+    with pytest.raises(InvalidInputError, match=r"partition 1: 149 columns.*150"):
+        on_dask.fit(DCoT(30), made, cluster="threads")
+
+
+def test_empty_partitions_add_nothing():
+    made = [delayed([]), delayed(TEXTS[:100]), delayed([]), delayed(TEXTS[100:])]
+    got = on_dask.fit(vectorizer(), made, cluster="threads")
+    assert_same_model(got, vectorizer().fit(TEXTS))
+    with pytest.raises(InvalidInputError, match="no documents"):
+        on_dask.fit(vectorizer(), [delayed([]), delayed([])], cluster="threads")
+
+
+def test_what_is_no_collection():
+    with pytest.raises(InvalidTypeError, match="expected a Dask bag"):
+        on_dask.fit(vectorizer(), "texts", cluster="threads")
+    with pytest.raises(InvalidTypeError, match=r"dask\.delayed"):
+        on_dask.fit(vectorizer(), ["texts"], cluster="threads")
+    with pytest.raises(InvalidInputError, match="no partitions"):
+        on_dask.fit(vectorizer(), [], cluster="threads")
+    with pytest.raises(InvalidInputError, match=r"rechunk\(\{1: -1\}\)"):
+        on_dask.fit(DCoT(3), da.ones((4, 4), chunks=2), cluster="threads")
+    with pytest.raises(InvalidParameterError, match="cluster must be"):
+        on_dask.fit(vectorizer(), [delayed(TEXTS)], cluster=3)
+    with pytest.raises(InvalidParameterError, match="on_error"):
+        on_dask.fit(vectorizer(), [delayed(TEXTS)], on_error="ignore")
+
+
+def test_a_partition_that_changes_is_refused(tmp_path):
+    made = [delayed(TEXTS[:100]), delayed(changing)(str(tmp_path))]
+    with pytest.raises(InvalidInputError, match=r"partition 1 changed between passes"):
+        on_dask.fit(vectorizer(), made, cluster="synchronous")
+
+
+def changing(folder):
+    return TEXTS[: 10 * faults.loads(folder, "changing")]
+
+
+# -- transform ----------------------------------------------------------------------------------
+
+
+def test_transform_to_an_array(expected):
+    bag = db.from_sequence(TEXTS, npartitions=4)
+    features = on_dask.transform(expected, bag)
+    got = features.compute(scheduler="threads")
+    np.testing.assert_allclose(got, expected.transform(TEXTS), atol=1e-12)
+
+
+def test_transform_on_the_cluster(client, expected):
+    with client.as_current():
+        features = on_dask.transform(expected, [delayed(cut) for cut in CUTS])
+        got = client.compute(features).result(timeout=60)
+    np.testing.assert_allclose(got, expected.transform(TEXTS), atol=1e-12)
+
+
+def read(folder):
+    frames = [pl.read_parquet(part) for part in sorted(folder.glob("part-*.parquet"))]
+    return pl.concat(frames)["features"].to_numpy()
+
+
+def test_transform_to_parquet_survives_a_killed_worker(client, expected, tmp_path):
+    collection = parts(faults.killing, str(tmp_path), 1)
+    path = tmp_path / "z"
+    assert on_dask.transform_to(expected, collection, path, cluster=client, timeout=60) == 300
+    np.testing.assert_allclose(read(path), expected.transform(TEXTS), atol=1e-12)
+    assert json.loads((path / "features.json").read_text())["documents"] == 300
+
+
+def test_transform_to_parquet_goes_on(expected, tmp_path, monkeypatch):
+    monkeypatch.setattr(_partitions, "_PAUSE", 0.0)
+    path = tmp_path / "z"
+    bad, options = parts(faults.corrupt), {"cluster": "synchronous"}
+    with pytest.raises(InvalidInputError, match="partition 2"):
+        on_dask.transform_to(expected, bad, path, **options)
+    assert on_dask.transform_to(expected, bad, path, on_error="skip", **options) == 225
+    first = path / "part-000000.parquet"
+    stamp = first.stat().st_mtime_ns
+    good = parts(faults.plain)
+    assert on_dask.transform_to(expected, good, path, cluster="synchronous") == 300
+    assert first.stat().st_mtime_ns == stamp
+    np.testing.assert_allclose(read(path), expected.transform(TEXTS), atol=1e-12)
+    other = vectorizer(noise=0.5).fit(TEXTS)
+    with pytest.raises(InvalidParameterError, match="another model"):
+        on_dask.transform_to(other, good, path, cluster="synchronous")
+    on_dask.transform_to(other, good, path, cluster="synchronous", overwrite=True)
+    np.testing.assert_allclose(read(path), other.transform(TEXTS), atol=1e-12)

@@ -1,0 +1,325 @@
+"""Fitting from batches gives the model of a fit on all documents, by every way there is."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.streaming.corpus import matrix
+from tests.unit.streaming.same import assert_same_model
+
+from dcot import DCoT
+from dcot._exceptions import InvalidInputError, InvalidParameterError, OutOfMemoryError
+from dcot.sources import Blocks, NpzFiles, Repeatable
+from dcot.streaming import fitting
+from dcot.streaming.plan import Corpus, Plan, choose_plan, meetings, plans
+
+WAYS = [("packed", "cholesky", 40), ("packed", "cg", 40), ("sparse", "cg", 40), ("none", "cg", 40)]
+
+
+def cut(X, *places):
+    bounds = [0, *places, X.shape[0]]
+    return [X[a:b] for a, b in pairwise(bounds)]
+
+
+@pytest.fixture
+def X():
+    return matrix()
+
+
+@pytest.fixture
+def way(request, monkeypatch):
+    storage, method, width = request.param
+    plan = Plan(storage, method, 0.0, 0.0, 0.0, 1, width)
+    monkeypatch.setattr(fitting, "choose_plan", lambda *a, **k: plan)
+    return request.param
+
+
+@pytest.fixture
+def narrow_panels(monkeypatch):
+    from dcot.streaming import packed, sums
+
+    monkeypatch.setattr(sums.panels_of, "__defaults__", (32,))
+    assert packed.panels_of(100)[0] == (0, 32)
+
+
+OPTIONS = [
+    {},
+    {"squash": "tanh", "n_layers": 3},
+    {"squash": "tanh", "n_layers": 1, "normalize": None},
+    {"n_layers": 3, "noise": (0.5, 0.3, 0.6), "shrinkage": 0.2},
+    {"output": "concat", "normalize": "center", "ridge": 0.1},
+    {"n_components": 7, "random_state": 3},
+    {"prototypes": [3, 5, 60, 149]},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("way", WAYS, indirect=True, ids=str)
+def test_every_way_gives_the_model_of_one_fit(X, way, options, narrow_panels):
+    options = {"n_prototypes": 40, "tol": 1e-12, **options}
+    expected = DCoT(**options, solver="primal").fit(X)
+    got = DCoT(**options).fit(cut(X, 1, 120, 130, 371))
+    assert_same_model(got, expected)
+    np.testing.assert_allclose(
+        sp.csr_array(got.transform(X)).toarray(),
+        sp.csr_array(expected.transform(X)).toarray(),
+        atol=1e-7,
+    )
+
+
+@pytest.mark.parametrize("way", [("none", "cg", 9)], indirect=True, ids=str)
+def test_few_right_hand_sides_at_a_time(X, way):
+    expected = DCoT(40, solver="primal").fit(X)
+    assert_same_model(DCoT(40, tol=1e-12).fit(cut(X, 120)), expected)
+
+
+def test_no_noise_is_the_least_norm_solution(X, narrow_panels):
+    options = {"n_prototypes": 30, "noise": 0.0, "shrinkage": 0.0, "n_layers": 2}
+    expected = DCoT(**options, solver="primal").fit(X)
+    assert_same_model(DCoT(**options).fit(cut(X, 200)), expected, tol=1e-7)
+
+
+@pytest.mark.parametrize("way", WAYS, indirect=True, ids=str)
+def test_single_precision(X, way):
+    options = {"n_prototypes": 40, "dtype": "float32", "tol": 1e-6}
+    expected = DCoT(**options, solver="primal").fit(X)
+    assert_same_model(DCoT(**options).fit(cut(X, 77)), expected, tol=2e-5)
+
+
+@pytest.mark.parametrize("way", WAYS, indirect=True, ids=str)
+@pytest.mark.parametrize("options", [{}, {"n_components": 5, "random_state": 0}], ids=str)
+def test_weights(X, way, options):
+    weights = np.random.default_rng(1).integers(0, 4, X.shape[0]).astype(float)
+    options = {"n_prototypes": 40, "tol": 1e-12, **options}
+    expected = DCoT(**options, solver="primal").fit(X, sample_weight=weights)
+    got = DCoT(**options).fit(cut(X, 100, 250), sample_weight=weights)
+    assert_same_model(got, expected)
+
+
+@pytest.mark.parametrize("way", WAYS, indirect=True, ids=str)
+def test_dense_blocks(X, way):
+    expected = DCoT(40, solver="primal").fit(X)
+    got = DCoT(40, tol=1e-12).fit([block.toarray() for block in cut(X, 100, 250)])
+    assert_same_model(got, expected)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(0, 400), max_size=6))
+def test_any_cut_gives_the_same_model(places):
+    X = matrix()
+    expected = DCoT(30, solver="primal").fit(X)
+    assert_same_model(DCoT(30, solver="primal").fit(cut(X, *sorted(places))), expected)
+
+
+def test_all_kinds_of_sources(X, tmp_path):
+    expected = DCoT(30, solver="primal").fit(X)
+    blocks = cut(X, 100, 250)
+    paths = []
+    for number, block in enumerate(blocks):
+        paths.append(tmp_path / f"part{number}.npz")
+        sp.save_npz(paths[-1], sp.csr_matrix(block), compressed=False)
+    for source in (
+        blocks,
+        Blocks(blocks),
+        paths,
+        [str(path) for path in paths],
+        NpzFiles(paths),
+        lambda: iter(blocks),
+        Repeatable(lambda: (block for block in blocks)),
+        iter(blocks),
+    ):
+        assert_same_model(DCoT(30, solver="primal").fit(source), expected)
+
+
+def test_mapped_files_are_not_read_into_memory(X, tmp_path):
+    path = tmp_path / "x.npz"
+    sp.save_npz(path, sp.csr_matrix(X), compressed=False)
+    from dcot.sources._matrices import mapped_csr
+
+    mapped = mapped_csr(path)
+    assert isinstance(mapped.data, np.memmap)
+    assert isinstance(mapped.indices, np.memmap)
+    assert (sp.vstack(list(mapped.slices())) != X).nnz == 0
+
+
+def test_empty_blocks_add_nothing(X):
+    expected = DCoT(30, solver="primal").fit(X)
+    got = DCoT(30, solver="primal").fit([X[:0], X[:100], X[:0], X[100:], X[:0]])
+    assert_same_model(got, expected)
+
+
+# -- errors -------------------------------------------------------------------------------------
+
+
+def test_different_columns_are_named(X):
+    with pytest.raises(InvalidInputError, match=r"block 1: 149 columns.*150.*vocabulary"):
+        DCoT(30).fit([X[:100], X[100:, :149]])
+
+
+def test_a_bad_value_names_its_block(X):
+    bad = X[100:].toarray()
+    bad[3, 3] = np.nan
+    with pytest.raises(InvalidInputError, match=r"block 1.*NaN"):
+        DCoT(30).fit([X[:100], bad])
+
+
+def test_a_bad_block_can_be_skipped_and_is_counted(X):
+    bad = X[:50].toarray()
+    bad[3, 3] = np.inf
+    source = Blocks([X[:100], bad, X[100:]], on_error="skip")
+    assert_same_model(DCoT(30, solver="primal").fit(source), DCoT(30, solver="primal").fit(X))
+    assert list(source.skipped) == ["block 1"]
+
+
+def test_an_iterator_is_enough_for_one_pass_and_refused_for_two(X):
+    with pytest.raises(InvalidInputError, match="can be read once"):
+        DCoT(30, squash="tanh").fit(iter([X]))
+    with pytest.raises(InvalidInputError, match="can be read once"):
+        DCoT(30, n_components=5).fit(iter([X]))
+    once = iter([X])
+    with pytest.raises(InvalidInputError, match="same iterator twice"):
+        DCoT(30).fit(lambda: once)
+
+
+def test_a_source_that_changes_is_refused(X):
+    rounds = []
+
+    def batches():
+        rounds.append(1)
+        return iter([X] if len(rounds) < 3 else [X, X])
+
+    with pytest.raises(InvalidInputError, match=r"changed between passes: 400 .* 800"):
+        DCoT(30, solver="primal").fit(batches)
+
+
+@pytest.mark.parametrize("empty", [lambda: iter([]), iter([])])
+def test_no_documents(empty):
+    with pytest.raises(InvalidInputError, match="no documents"):
+        DCoT(30).fit(empty)
+
+
+def test_all_documents_without_terms():
+    with pytest.raises(InvalidInputError, match="are empty"):
+        DCoT(3).fit([sp.csr_array((5, 4)), sp.csr_array((2, 4))])
+
+
+def test_dual_is_refused(X):
+    with pytest.raises(InvalidParameterError, match="solver='dual' holds the documents"):
+        DCoT(30, solver="dual").fit([X])
+
+
+def test_weights_of_the_wrong_length(X):
+    with pytest.raises(InvalidInputError, match="sample_weight"):
+        DCoT(30).fit([X[:10], X[10:]], sample_weight=np.ones(11))
+    with pytest.raises(InvalidInputError, match="sample_weight has 11 entries"):
+        DCoT(30).fit(lambda: iter([X[:10], X[10:]]), sample_weight=np.ones(11))
+
+
+def test_damaged_files_are_named(X, tmp_path):
+    good, bad = tmp_path / "good.npz", tmp_path / "bad.npz"
+    sp.save_npz(good, sp.csr_matrix(X), compressed=False)
+    bad.write_bytes(good.read_bytes()[:-500])
+    with pytest.raises(InvalidInputError, match=r"bad\.npz is not an \.npz file, or is cut off"):
+        DCoT(30).fit([good, bad])
+    with pytest.raises(InvalidInputError, match=r"missing\.npz does not exist"):
+        DCoT(30).fit([good, tmp_path / "missing.npz"])
+    sp.save_npz(bad, sp.csr_matrix(X), compressed=True)
+    with pytest.raises(InvalidParameterError, match=r"compressed=False"):
+        DCoT(30).fit([good, bad])
+    sp.save_npz(bad, sp.csc_matrix(X), compressed=False)
+    with pytest.raises(InvalidInputError, match="CSR"):
+        DCoT(30).fit([bad])
+    source = NpzFiles([good, bad], on_error="skip")
+    assert DCoT(30).fit(source).n_documents_ == X.shape[0]
+    assert list(source.skipped) == [str(bad)]
+
+
+def test_too_large_for_every_way(X):
+    with pytest.raises(OutOfMemoryError, match=r"150 terms.*allowed"):
+        DCoT(30, memory_limit="1MB").fit([X])
+
+
+# -- the choice ---------------------------------------------------------------------------------
+
+
+def corpus(d, n, length=40):
+    frequency = np.maximum(n * length / (np.arange(1, d + 1) * np.log(d)), 1)
+    nnz = float(n * length)
+    return Corpus(d, n, nnz, nnz * length / 2, np.minimum(frequency, n), nnz / 3e7)
+
+
+def settings_for(limit, solver="auto"):
+    from dcot.layers import Settings
+
+    return Settings((0.9,), (1.0,), solver=solver, memory_limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("d", "n", "limit", "storage"),
+    [
+        (3_000, 10**6, 4e9, "packed"),  # few terms: the matrix is small
+        (100_000, 10**8, 64e9, "packed"),  # many, and room
+        (100_000, 10**5, 5e9, "none"),  # no room for it
+        (20_000, 500, 64e9, "none"),  # not worth it
+    ],
+)
+def test_the_choice_follows_the_corpus(d, n, limit, storage):
+    assert choose_plan(corpus(d, n), 1000, 4, settings_for(limit)).storage == storage
+
+
+def test_a_sparse_matrix_where_terms_rarely_meet():
+    d, n = 100_000, 10**8
+    short = corpus(d, n, length=4)
+    sparse = next(plan for plan in plans(short, 300, 4, 0.9) if plan.storage == "sparse")
+    packed = [plan for plan in plans(short, 300, 4, 0.9) if plan.storage == "packed"]
+    assert sparse.memory < min(plan.memory for plan in packed)
+    assert choose_plan(short, 300, 4, settings_for(15e9)).storage in ("sparse", "none")
+
+
+def test_less_memory_means_more_passes_not_failure():
+    wide = choose_plan(corpus(100_000, 10**5), 1000, 4, settings_for(5e9))
+    tight = choose_plan(corpus(100_000, 10**5), 1000, 4, settings_for(1.2e9))
+    assert tight.memory <= 1.2e9 < wide.memory
+    assert tight.passes > wide.passes
+    assert tight.width < 1000
+
+
+def test_the_number_of_meetings_is_an_upper_estimate():
+    X = matrix(2000, 300)
+    frequency = np.bincount(X.indices, minlength=300)
+    cells = ((X.T @ X).nnz + np.count_nonzero(frequency)) / 2
+    assert cells <= 1.1 * meetings(frequency, 2000)
+    assert meetings(frequency, 2000) < 3 * cells
+
+
+def test_the_plan_is_said_before_the_work(X, capsys, caplog):
+    with caplog.at_level("INFO", logger="dcot"):
+        model = DCoT(30, solver="primal", verbose=True).fit([X])
+    assert "packed symmetric scatter matrix, cholesky: about" in caplog.text
+    said = capsys.readouterr().err
+    assert said.index("cholesky: about") < said.index("pass 2: scatter matrix")
+    assert "documents/s" in said
+    assert model.plan_.memory > 0
+
+
+def test_a_short_iteration_warns(X):
+    from sklearn.exceptions import ConvergenceWarning
+
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        model = DCoT(30, solver="cg", max_iter=2, tol=1e-10).fit([X])
+    assert model.n_iter_ == 2
+
+
+def test_an_iteration_that_gets_no_better_ends():
+    from dcot.streaming.iteration import conjugate_gradients
+
+    rng = np.random.default_rng(0)
+    noisy = lambda vectors: vectors + rng.standard_normal(vectors.shape)  # noqa: E731
+    found = conjugate_gradients(noisy, np.ones((20, 3)), 0.1, tol=1e-12, max_iter=10_000)
+    assert not found.converged
+    assert found.n_iter < 500
