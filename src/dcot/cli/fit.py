@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
             "dcot fit news.txt -o model",
             "dcot fit news.csv --text body --n-prototypes 1000 --noise 0.9,0.8 -o model",
             "zcat news.jsonl.gz | dcot fit - --text body -o model --precision int8",
+            "dcot fit news.txt --dask threads -o model",
         ],
     )(fit)
 
@@ -35,6 +36,7 @@ def fit(
     format: o.Format = None,
     errors: o.Errors = o.ErrorsName.STRICT,
     precision: o.Precision = None,
+    dask: o.Dask = None,
     *,
     settings: dict[str, Any],
 ) -> None:
@@ -53,7 +55,11 @@ def fit(
     start = time.perf_counter()
     model = DCoTVectorizer(
         **{"random_state": session.seed, **given(settings)}, verbose=session.verbose
-    ).fit(documents)
+    )
+    if dask is None:
+        model.fit(documents)
+    else:
+        _fit_on(dask, model, documents)
     seconds = time.perf_counter() - start
     size = save_model(model, output, precision)
     facts = {
@@ -70,6 +76,19 @@ def fit(
         "bytes": size,
     }
     session.done(facts, _summary(facts))
+
+
+def _fit_on(cluster: str, model: Any, documents: Any) -> None:
+    from dcot import distributed
+    from dcot._exceptions import InvalidInputError
+    from dcot.text.readers import TextFiles
+
+    if not isinstance(documents, TextFiles):
+        raise InvalidInputError(
+            "--dask takes files, which workers can read, not standard input or a known corpus: "
+            "save the documents to files first"
+        )
+    distributed.fit(model, documents, cluster=cluster)
 
 
 def _summary(facts: dict[str, Any]) -> str:

@@ -134,6 +134,16 @@ ModelOut = Annotated[
         help="The model folder to write; a model that is there is replaced.",
     ),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        show_default=False,
+        help="Learn on a Dask cluster, e.g. tcp://10.0.0.1:8786, or on processes or threads of "
+        "this machine. Files are its partitions: workers must see them.",
+    ),
+]
 Precision = Annotated[
     PrecisionName | None,
     typer.Option(

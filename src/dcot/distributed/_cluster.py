@@ -63,7 +63,7 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
 def _local(distributed: Any) -> Iterator[Any]:
     """A cluster of processes on this machine, reachable from nowhere else."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    options = {"host": "127.0.0.1", "dashboard_address": None, "threads_per_worker": 1}
+    options = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1}
     with (
         distributed.LocalCluster(n_workers=cores or 1, processes=True, **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,

@@ -34,7 +34,8 @@ def fit(
     model : DCoT or DCoTVectorizer
     collection : a bag, series or dataframe of texts for ``DCoTVectorizer``; an array of documents ×
         terms (of sparse blocks, as a rule), one chunk wide, for ``DCoT``; or a list of
-        ``dask.delayed`` texts or matrices for either
+        ``dask.delayed`` texts or matrices for either; or ``read_texts(...)``, files that every
+        worker can open, one or several a partition
     cluster : where to work: an address, a client, ``"threads"``, ``"processes"``; None for the
         client in use, or else a cluster of local processes
     column : of a dataframe, that holds the texts

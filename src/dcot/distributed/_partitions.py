@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from dcot._exceptions import InvalidInputError, InvalidTypeError
 from dcot._extras import require
+from dcot.text.readers import TextFiles
 
+# Files of a partition, where they are given as files.
+_PARTITION_BYTES, _PARTITION_FILES = 64_000_000, 10_000
 _PAUSE = 0.1  # seconds before a partition is tried again; doubled each time
 
 
@@ -46,13 +50,42 @@ class Failed:
 
 
 def partitions_of(collection: Any, column: str | None = None) -> list[Partition]:
-    """The partitions of a bag, dataframe, series, array or list of delayed objects."""
+    """The partitions of a bag, dataframe, series, array, list of delayed objects, or of files."""
     require("dask", "dask")
+    if isinstance(collection, TextFiles):
+        return [Partition(_named_files(part), _reading(part)) for part in _cut(collection)]
     parts = _delayed(collection, column)
     if not parts:
         raise InvalidInputError("the collection has no partitions: there is nothing to learn from")
     recipes = _recipes(parts)
     return [Partition(f"partition {i}", recipe) for i, recipe in enumerate(recipes)]
+
+
+def _cut(files: TextFiles) -> Iterator[TextFiles]:
+    """Files in their order, small ones together; a large file is a partition of its own."""
+    group: list[Any] = []
+    size = 0
+    for path, kind in files.files:
+        bytes_ = path.stat().st_size
+        if group and (size + bytes_ > _PARTITION_BYTES or len(group) >= _PARTITION_FILES):
+            yield TextFiles(group, files.column, files.errors, files.batch_size)
+            group, size = [], 0
+        group.append((path, kind))
+        size += bytes_
+    if group:
+        yield TextFiles(group, files.column, files.errors, files.batch_size)
+
+
+def _named_files(files: TextFiles) -> str:
+    first, last = files.files[0][0], files.files[-1][0]
+    return f"{first}" if first == last else f"{first} to {last.name} ({len(files.files)} files)"
+
+
+def _reading(files: TextFiles) -> Recipe:
+    # workers are to see the same files: paths that mean the same wherever they are read
+    there = [(path.resolve(), kind) for path, kind in files.files]
+    whole = TextFiles(there, files.column, files.errors, files.batch_size)
+    return Recipe({"texts": (list, whole)}, "texts")
 
 
 def _delayed(collection: Any, column: str | None) -> list[Any]:

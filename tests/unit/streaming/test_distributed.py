@@ -34,6 +34,7 @@ from dcot._exceptions import (
     InvalidTypeError,
 )
 from dcot.distributed import _partitions, _passes
+from dcot.text import read_texts
 
 TEXTS = texts()
 X = matrix()
@@ -343,3 +344,26 @@ def test_transform_to_parquet_goes_on(expected, tmp_path, monkeypatch):
         on_dask.transform_to(other, good, path, cluster="synchronous")
     on_dask.transform_to(other, good, path, cluster="synchronous", overwrite=True)
     np.testing.assert_allclose(read(path), other.transform(TEXTS), atol=1e-12)
+
+
+@pytest.mark.parametrize("cluster", ["threads", None])
+def test_files_are_partitions(tmp_path, client, monkeypatch, cluster):
+    monkeypatch.setattr(_partitions, "_PARTITION_FILES", 2)
+    for number, cut in enumerate(CUTS):
+        (tmp_path / f"part{number}.txt").write_text("\n".join(cut) + "\n")
+    lines = [text for cut in CUTS for text in cut]
+    files = read_texts(sorted(tmp_path.glob("*.txt")), kind="lines")
+    assert len(_partitions.partitions_of(files)) == 2
+    model = on_dask.fit(vectorizer(), files, cluster=cluster)
+    assert_same_model(model, vectorizer().fit(lines))
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(_partitions, "_PARTITION_FILES", 1)
+    (tmp_path / "good.txt").write_text("\n".join(TEXTS))
+    (tmp_path / "worse.txt").write_bytes(b"caf\xe9 \xff\n")
+    files = read_texts([tmp_path / "good.txt", tmp_path / "worse.txt"], kind="lines")
+    with pytest.raises(InvalidInputError, match="worse"):
+        on_dask.fit(vectorizer(), files, cluster="threads", retries=0)
+    model = on_dask.fit(vectorizer(), files, cluster="threads", retries=0, on_error="skip")
+    assert "worse" in " ".join(model.skipped_)
