@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot._dcot_state import check_prototypes, check_vocabulary, layer_settings, restore_layers
-from dcot._exceptions import ModelFormatError
+from dcot._exceptions import InvalidParameterError, ModelFormatError
 from dcot._saving import Saveable, build, encode_parameters
 from dcot._vectorizer_state import (
     OWN_CODE_ADVICE,
@@ -48,7 +48,7 @@ class SaveableClassifier(Saveable):
         model: Any = self
         model._check_fitted()
         if keep_moments:
-            raise ModelFormatError(
+            raise InvalidParameterError(
                 "a classifier keeps no moments, because it learns from all documents at once: save "
                 "with keep_moments=False; refit takes more labels after loading"
             )

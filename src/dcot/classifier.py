@@ -174,7 +174,8 @@ class DCoTClassifier(
         """Learn the classifier anew from these labels, on the representation as it is.
 
         For more labels, corrected ones or other classes, also after ``dcot.load``. Settings stay as
-        they were chosen, but for the classifier's strength.
+        they were chosen, but for the classifier's strength; the new estimate does not count their
+        choice.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import dcot
 from dcot import DCoT, DCoTClassifier, DcotError
 from dcot.selection import GRID, Setting, best_of, read_grid, star
-from dcot.suggestion import candidates, most_informative
+from dcot.suggestion import candidates, most_informative, uncertainty
 
 SMALL = {"n_prototypes": (30, 10), "noise": (0.8, 0.5), "shrinkage": (1.0, 0.1)}
 
@@ -436,3 +436,15 @@ def test_suggestions_need_the_labelled_documents(corpus, fitted, tmp_path):
     with pytest.raises(DcotError, match="refit"):
         again.suggest(X[200:], 3)
     assert len(again.refit(X[:24], y[:24]).suggest(X[200:], 3)) == 3
+
+
+def test_suggestions_with_several_labels_a_document():
+    """In doubt is a document any of whose labels is near to neither yes nor no."""
+    decisions = np.array([[0.9, -0.9], [0.9, 0.01], [-0.8, -0.7]])
+    doubt = uncertainty(decisions, False)
+    assert doubt.argmax() == 1
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.poisson(0.5, (60, 20)).astype(np.float64))
+    y = [["a"] if row % 3 == 0 else ["a", "b"] if row % 3 == 1 else [] for row in range(30)]
+    model = DCoTClassifier(grid=SMALL, random_state=0).fit(X[:30], y)
+    assert len(set(model.suggest(X[30:], 6).tolist())) == 6
