@@ -285,6 +285,31 @@ def add_sparse_times_dense(
 
 
 @_compiled
+def count_entries(dense: Array) -> Array:
+    """How many entries of each row are not zero."""
+    counts = np.zeros(len(dense), dtype=np.int64)
+    for i in range(len(dense)):
+        n = 0
+        for c in range(dense.shape[1]):
+            n += dense[i, c] != 0
+        counts[i] = n
+    return counts
+
+
+@_compiled
+def take_entries(dense: Array, columns: Array, values: Array) -> None:
+    """Entries other than zero, row by row; zeros are left behind."""
+    n = 0
+    for i in range(len(dense)):
+        for c in range(dense.shape[1]):
+            if dense[i, c] != 0:
+                columns[n] = c
+                values[n] = dense[i, c]
+                dense[i, c] = 0
+                n += 1
+
+
+@_compiled
 def sparse_scatter(
     t_indptr: Array,
     t_indices: Array,

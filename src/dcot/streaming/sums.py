@@ -20,6 +20,8 @@ Array = NDArray[Any]
 
 # Rows of a scatter matrix that are one array: a unit of storage, of factorising and of sending.
 PANEL = 1024
+FEW = 32  # where fewer than one cell in so many is met, those that are are noted one by one
+PAGE = 4096  # bytes that an operating system gives at a time, at the least
 
 
 @dataclass
@@ -33,6 +35,30 @@ class Block:
     @property
     def shape(self) -> tuple[int, int]:
         return self.X.shape  # type: ignore[no-any-return]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be made again: a block may be sent to another process."""
+        return {"X": self.X, "weights": self.weights, "start": self.start}
+
+    @property
+    def nbytes(self) -> int:
+        X = self.X
+        return int(X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes)
+
+    @classmethod
+    def stack(cls, blocks: Sequence[Block]) -> Block:
+        """Blocks that follow one another, as one."""
+        sparse = sp.issparse(blocks[0].X)
+        matrices = [block.X for block in blocks]
+        X = sp.vstack(matrices, format="csr") if sparse else np.vstack(matrices)
+        known = [block.weights for block in blocks if block.weights is not None]
+        weights = np.concatenate(known) if len(known) == len(blocks) else None
+        return cls(X, weights, blocks[0].start)
+
+    def rows(self, first: int, stop: int) -> Block:
+        """Some of the documents."""
+        weights = None if self.weights is None else self.weights[first:stop]
+        return Block(self.X[first:stop], weights, self.start + first)
 
     @cached_property
     def rooted(self) -> Matrix:
@@ -78,7 +104,12 @@ class MomentsSum:
         return None
 
     def add(self, total: Any, block: Block) -> Any:
-        return self.merge(total, (Moments.of(block.X, block.weights), Size.of(block.X)))
+        X = block.X
+        entries = (X.nnz if sp.issparse(X) else X.size) / max(X.shape[0], 1)
+        for rows in row_blocks(X.shape[0], 32 * entries):  # of which Moments makes copies
+            part = block.rows(rows.start, rows.stop)
+            total = self.merge(total, (Moments.of(part.X, part.weights), Size.of(part.X)))
+        return total
 
     def merge(self, left: Any, right: Any) -> Any:
         if left is None or right is None:
@@ -100,7 +131,10 @@ class PanelSum:
     dtype: Any
 
     def empty(self) -> Array:
-        return np.zeros((self.stop - self.start, self.stop), dtype=self.dtype)
+        """Zeros, in memory that is really there: the documents do not have to wait for it."""
+        total = np.zeros((self.stop - self.start, self.stop), dtype=self.dtype)
+        total.reshape(-1)[:: PAGE // total.itemsize] = 0
+        return total
 
     def add(self, total: Array, block: Block) -> Array:
         X = block.rooted
@@ -136,22 +170,56 @@ class SparsePanelSum:
         return []
 
     def add(self, total: list[Any], block: Block) -> list[Any]:
-        if not sp.issparse(block.X):
+        if not sp.issparse(block.X):  # and so that nothing is written above the diagonal
             block = Block(sp.csr_array(block.X), block.weights, block.start)
-        return self._with(total, self._of(block.rooted, block.transpose))
+        if total and not sp.issparse(total[0]):  # the largest part; dense ones are large
+            PanelSum(self.start, self.stop, self.dtype).add(total[0], block)
+            return total
+        X, T = block.rooted, block.transpose
+        documents = T.indices[T.indptr[self.start] : T.indptr[self.stop]]
+        pairs = int(np.diff(X.indptr)[documents].sum())  # of terms that meet, at the most
+        return self._with(total, self._of(X, T, pairs))
 
-    def _of(self, X: Matrix, T: Matrix) -> Any:
+    def _of(self, X: Matrix, T: Matrix, pairs: int) -> Any:
         from dcot._kernels import sparse_scatter
 
         rows = self.stop - self.start
-        documents = T.indices[T.indptr[self.start] : T.indptr[self.stop]]
-        room = min(int(np.diff(X.indptr)[documents].sum()), rows * self.stop)
-        pointers = np.zeros(rows + 1, dtype=np.int32)
-        columns, values = np.empty(room, dtype=np.int32), np.empty(room, dtype=self.dtype)
         arrays = (T.indptr, T.indices, T.data, X.indptr, X.indices, X.data)
+        if pairs * FEW > rows * self.stop:
+            return self._by_looking(arrays)
+        pointers = np.zeros(rows + 1, dtype=np.int32)
+        columns, values = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=self.dtype)
         n = sparse_scatter(*arrays, self.start, self.stop, pointers, columns, values)
         found = (values[:n].copy(), columns[:n].copy(), pointers)
         return sp.csr_array(found, shape=(rows, self.stop))
+
+    def _by_looking(self, arrays: Any) -> Any:
+        """Some rows at a time as a dense array, of which the entries other than zero are kept.
+
+        Where many terms meet this is quicker than to note which; it never takes more than these
+        rows and the result.
+        """
+        from dcot._kernels import ROWS, add_scatter, count_entries, take_entries
+
+        add: Any = add_scatter
+
+        scratch = np.zeros((ROWS, self.stop), dtype=self.dtype)
+        counts, parts = [], []
+        for first in range(self.start, self.stop, ROWS):
+            dense = scratch[: min(ROWS, self.stop - first)]
+            add(*arrays, first, dense, 0, 1)
+            found = count_entries(dense)
+            columns = np.empty(found.sum(), dtype=np.int32)
+            values = np.empty(len(columns), dtype=self.dtype)
+            take_entries(dense, columns, values)
+            counts.append(found)
+            parts.append((columns, values))
+        pointers = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        kind = np.int32 if pointers[-1] < 2**31 else np.int64
+        columns = np.concatenate([part[0] for part in parts]).astype(kind, copy=False)
+        values = np.concatenate([part[1] for part in parts])
+        shape = (self.stop - self.start, self.stop)
+        return sp.csr_array((values, columns, pointers.astype(kind)), shape=shape)
 
     def merge(self, left: list[Any], right: list[Any]) -> list[Any]:
         for part in right:

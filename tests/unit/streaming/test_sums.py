@@ -1,0 +1,105 @@
+"""Sums over blocks against the plain product, in whatever pieces the documents come."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcot.streaming import sums
+from dcot.streaming.packed import PackedScatter
+from dcot.streaming.sums import Block, MomentsSum, PanelSum, SparsePanelSum, panels_of
+
+
+def documents(n, d, density, seed=0):
+    rng = np.random.default_rng(seed)
+    return sp.csr_array(sp.random_array((n, d), density=density, rng=rng, format="csr"))
+
+
+def scatter_of(kind, blocks, d, rows):
+    totals = []
+    for bounds in panels_of(d, rows):
+        one = kind(*bounds, np.float64)
+        total = one.empty()
+        for block in blocks:
+            total = one.add(total, block)
+        totals.append(total)
+    return PackedScatter.of_parts(totals).full()
+
+
+@pytest.mark.parametrize("kind", [PanelSum, SparsePanelSum])
+@pytest.mark.parametrize("few", [0, 32, 10**9])  # noting what was met, either, looking at all
+@settings(max_examples=25, deadline=None)
+@given(
+    n=st.integers(1, 120),
+    d=st.integers(1, 90),
+    density=st.sampled_from([0.01, 0.1, 0.6]),
+    cut=st.integers(0, 120),
+    weighted=st.booleans(),
+)
+def test_panels_make_the_scatter_matrix(kind, few, n, d, density, cut, weighted):
+    X = documents(n, d, density)
+    weights = np.linspace(0.5, 2, n) if weighted else None
+    whole = Block(X, weights)
+    blocks = [whole.rows(0, min(cut, n)), whole.rows(min(cut, n), n)]
+    before, sums.FEW = sums.FEW, few
+    try:
+        got = scatter_of(kind, [b for b in blocks if b.shape[0]], d, 40)
+    finally:
+        sums.FEW = before
+    dense = X.toarray() * np.sqrt(np.ones(n) if weights is None else weights)[:, None]
+    np.testing.assert_allclose(np.tril(got), np.tril(dense.T @ dense), atol=1e-12)
+
+
+def test_a_sparse_sum_that_fills_up_becomes_dense_and_goes_on():
+    X = documents(400, 50, 0.4)
+    blocks = [Block(X[i : i + 50]) for i in range(0, 400, 50)]
+    one = SparsePanelSum(0, 50, np.float64)
+    total = one.empty()
+    for block in blocks:
+        total = one.add(total, block)
+    assert [type(part) for part in total] == [np.ndarray]
+    other = one.add(one.empty(), Block(X[:200].toarray()))  # a dense block, into a dense sum
+    other = one.add(other, Block(X[200:].toarray()))
+    for found in (total, other):
+        np.testing.assert_allclose(
+            np.tril(PackedScatter.of_parts([found]).full()), np.tril((X.T @ X).toarray())
+        )
+        assert not np.triu(sum(np.asarray(sp.csr_array(part).todense()) for part in found), 1).any()
+
+
+def test_blocks_stack_slice_and_travel():
+    X = documents(30, 12, 0.3)
+    weights = np.arange(30.0)
+    whole = Block(X, weights, start=5)
+    _ = whole.transpose, whole.rooted
+    pieces = [whole.rows(0, 11), whole.rows(11, 30)]
+    assert [piece.start for piece in pieces] == [5, 16]
+    again = Block.stack(pieces)
+    assert (again.X != X).nnz == 0
+    np.testing.assert_array_equal(again.weights, weights)
+    assert again.start == 5
+    sent = pickle.loads(pickle.dumps(whole))
+    assert set(vars(sent)) == {"X", "weights", "start"}  # what can be made again is not sent
+    dense = Block.stack([Block(X[:4].toarray()), Block(X[4:].toarray())])
+    np.testing.assert_array_equal(dense.X, X.toarray())
+    assert dense.weights is None
+    assert dense.nbytes == X.shape[0] * X.shape[1] * 8
+
+
+def test_moments_do_not_depend_on_the_pieces(monkeypatch):
+    X = documents(500, 20, 0.3)
+    weights = np.linspace(0, 1, 500)
+    one = MomentsSum()
+    expected, size = one.add(None, Block(X, weights))
+    monkeypatch.setattr(sums.row_blocks, "__defaults__", (64 * 32 * 6,))
+    got, again = one.add(None, Block(X, weights))
+    np.testing.assert_allclose(got.squares, expected.squares)
+    np.testing.assert_allclose(got.document_frequency, expected.document_frequency)
+    assert got.n == pytest.approx(expected.n)
+    assert (again.n, again.nnz) == (size.n, size.nnz)
+    assert again.pairs == pytest.approx(size.pairs)
