@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import ClusterError, DcotError, InvalidInputError
-from dcot._machine import format_bytes
+from dcot._exceptions import ClusterError, InvalidInputError
+from dcot._machine import format_bytes, n_threads
 from dcot._progress import Progress, announce, silent
-from dcot.distributed._partitions import Failed, Partition, failed, load
+from dcot.distributed._leaves import STACK_BYTES, Part, add_partitions, merge, pick, read
+from dcot.distributed._partitions import Failed, Partition, Recipe
+from dcot.solvers.choice import allowance
 from dcot.sources import Sum
 from dcot.sources._passes import count_of
 from dcot.streaming.fitting import PART_BYTES
 
 # So many partial sums are merged by one task: they are in one worker's memory together.
 FAN_IN = 4
-# Sums whose totals are this large at the most are made by one task; more of them by several.
+# Sums whose totals are this large at the most are merged by one task; more of them by several.
 GROUP_BYTES = PART_BYTES
+# A task takes about so many bytes of documents, if there are tasks enough for all threads: a
+# partial sum of many documents is not much larger than one of few, and fewer are to be merged.
+LEAF_BYTES = 1e9
+# Tasks for each thread, at the most: what is lost with a worker is to be made again.
+LEAVES = 4
+# Documents as texts, as terms, stacked, and transposed, in a task.
+_COPIES = 4
+# Sums grow by merging, and what a leaf has finished waits for others.
+_HELD = 3
+# The part of a worker's memory that sums may take.
+_SHARE = 0.7
 # What is larger than this does not travel with the graph, but once to each worker.
 _EMBEDDED = 1_000_000
 
@@ -33,15 +46,6 @@ class Options:
     retries: int = 3
     on_error: str = "raise"
     timeout: float | None = None
-
-
-@dataclass
-class Part:
-    """The totals of some partitions."""
-
-    totals: list[Any] | None = None
-    counts: dict[str, int] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
 
 
 class DaskPasses:
@@ -59,8 +63,9 @@ class DaskPasses:
     ) -> None:
         self.partitions, self.options, self.progress = list(partitions), options, progress
         self.steps = steps
-        # shared with what map returns: documents by partition, what was skipped
-        self.state = {"counts": None, "skipped": {}} if state is None else state
+        # shared with what map returns: documents and bytes by partition, what was skipped
+        fresh: dict[str, Any] = {"counts": None, "sizes": {}, "skipped": {}}
+        self.state = fresh if state is None else state
 
     @property
     def skipped(self) -> dict[str, str]:
@@ -71,25 +76,25 @@ class DaskPasses:
         return DaskPasses(self.partitions, self.options, self.progress, steps, self.state)
 
     def first(self) -> Any:
+        from dask import delayed
+
         for partition in self._remaining():
-            (value,) = compute([self._block(partition, shared(self.steps, None))], self.options)
-            if not isinstance(value, Failed) and count_of(value):
-                return value
+            value = delayed(read, pure=False)(*self._reading(partition, shared(self.steps, None)))
+            (documents,) = compute([value], self.options)
+            if not isinstance(documents, Failed) and count_of(documents):
+                return documents
         raise InvalidInputError("the collection has no documents: there is nothing to learn from")
 
     def totals(self, sums: Sequence[Sum], message: str) -> list[Any]:
         self.progress(message, 0.0)
-        for attempt in range(self.options.retries + 1):
-            try:
-                parts = compute(self._trees(sums), self.options)
-                break
-            except _LostError as error:  # what only a lost worker had: send it anew
-                if attempt == self.options.retries:
-                    raise ClusterError(
-                        f"workers were lost {attempt + 1} times in one pass ({error}): see the "
-                        "logs of the workers; they may have too little memory"
-                    ) from error
-        self.progress(message, 1.0)
+        leaves = self._leaves()
+        if not leaves:
+            raise InvalidInputError("every partition was skipped: there is nothing to learn from")
+        waves = self._waves(sums, leaves)
+        parts: list[Part] = []
+        for number, groups in enumerate(waves):
+            parts += self._computed(groups, leaves)
+            self.progress(message, (number + 1) / len(waves))
         self._check(parts)
         # a group is empty-handed only if all partitions are: then every sum is that of nothing
         totals = [part.totals for part in parts]
@@ -99,17 +104,46 @@ class DaskPasses:
             )
         return [total for group in totals for total in group or []]
 
+    def _computed(self, groups: list[list[Sum]], leaves: list[list[Partition]]) -> list[Part]:
+        for attempt in range(self.options.retries + 1):
+            try:
+                return compute(self._trees(groups, leaves), self.options)
+            except _LostError as error:  # what only a lost worker had: send it anew
+                if attempt == self.options.retries:
+                    raise ClusterError(
+                        f"workers were lost {attempt + 1} times in one pass ({error}): see the "
+                        "logs of the workers; they may have too little memory"
+                    ) from error
+        raise AssertionError("not reached")
+
     # -- the graph ------------------------------------------------------------------------------
 
     def _remaining(self) -> list[Partition]:
         return [part for part in self.partitions if part.name not in self.skipped]
 
-    def _block(self, partition: Partition, steps: Any) -> Any:
-        from dask import delayed
+    def _leaves(self) -> list[list[Partition]]:
+        """Partitions that one task goes through, in their order.
 
-        start = self._starts().get(partition.name, 0)
-        options = (self.options.retries, self.options.on_error)
-        return delayed(_read, pure=False)(partition.value, partition.name, steps, start, *options)
+        Those that Dask has made already, or that share tasks, are best worked on where they are:
+        each has a task of its own. So has a partition while its size is not known.
+        """
+        sizes, remaining = self.state["sizes"], self._remaining()
+        threads = _threads(self.options.client)
+        total = sum(sizes.values())
+        count = min(max(1.0, total / LEAF_BYTES / threads), LEAVES) * threads
+        most = total / count
+        leaves: list[list[Partition]] = []
+        filled = 0.0
+        for partition in remaining:
+            alone = partition.name not in sizes or not isinstance(partition.value, Recipe)
+            size = most if alone else sizes[partition.name]
+            # a little more, rather than one more leaf for what is left over
+            if not leaves or alone or filled + size / 2 > most:
+                leaves.append([])
+                filled = 0.0
+            leaves[-1].append(partition)
+            filled += size
+        return leaves
 
     def _starts(self) -> dict[str, int]:
         starts, done = {}, 0
@@ -118,37 +152,62 @@ class DaskPasses:
             done += count
         return starts
 
-    def _trees(self, sums: Sequence[Sum]) -> list[Any]:
-        """One tree of tasks for each group of sums; the blocks at their leaves are shared."""
+    def _reading(self, partition: Partition, steps: Any) -> tuple[Any, ...]:
+        start = self._starts().get(partition.name, 0)
+        options = (self.options.retries, self.options.on_error)
+        return partition.value, partition.name, start, steps, *options
+
+    def _trees(self, groups: list[list[Sum]], leaves: list[list[Partition]]) -> list[Any]:
+        """A tree of tasks for each group of sums; at their common leaves, all groups are made."""
         from dask import delayed
 
-        client = self.options.client
-        steps = shared(self.steps, client)
-        blocks = [(part.name, self._block(part, steps)) for part in self._remaining()]
-        if not blocks:
-            raise InvalidInputError("every partition was skipped: there is nothing to learn from")
+        client, starts = self.options.client, self._starts()
+        steps, all_groups = shared(self.steps, client), shared(groups, client)
+        options = (self.options.retries, self.options.on_error)
+        made = []
+        for leaf in leaves:
+            values = [partition.value for partition in leaf]
+            names = [(partition.name, starts.get(partition.name, 0)) for partition in leaf]
+            add = delayed(add_partitions, pure=False)
+            made.append(add(values, names, steps, all_groups, *options))
         roots = []
-        groups = _groups(sums)
-        self._say_memory(groups)
-        for group in groups:
+        for number, group in enumerate(groups):
             given = shared(group, client)
-            add, merge = delayed(_add, pure=False), delayed(_merge, pure=False)
-            level = [add(given, block, name, self.options.on_error) for name, block in blocks]
+            level = [delayed(pick, pure=False)(parts, number) for parts in made]
+            join = delayed(merge, pure=False)
             while len(level) > 1:
-                level = [merge(given, level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+                level = [join(given, level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
             roots += level
         return roots
 
-    def _say_memory(self, groups: list[list[Sum]]) -> None:
-        """What a merge holds: the totals of its parts, and the new one."""
-        most = max(sum(map(largest, group)) for group in groups)
-        if most and not self.state.get("said"):
-            self.state["said"] = True
-            need = format_bytes((FAN_IN + 1) * most)
-            parts = f"{len(self.partitions):,} partitions, {len(groups)} groups of sums"
+    def _waves(self, sums: Sequence[Sum], leaves: list[list[Partition]]) -> list[list[list[Sum]]]:
+        """Groups of sums, and which of them are made in one pass: as many as workers can hold."""
+        groups = _groups(sums)
+        sizes = [sum(map(largest, group)) for group in groups]
+        known = self.state["sizes"]
+        most = max((known.get(part.name, 0.0) for leaf in leaves for part in leaf), default=0.0)
+        documents = _COPIES * max(most, min(STACK_BYTES, sum(known.values())))
+        room = (_SHARE * _memory(self.options.client) - documents) / _HELD
+        waves: list[list[list[Sum]]] = []
+        filled = 0.0
+        held = 0.0
+        for group, size in zip(groups, sizes, strict=True):
+            if not waves or filled + size > room:
+                waves.append([])
+                filled = 0.0
+            waves[-1].append(group)
+            filled += size
+            held = max(held, filled)
+        if held and "need" not in self.state:
+            self.state["need"] = _HELD * held + documents
+            tasks = f"{len(leaves):,} task{'s' if len(leaves) > 1 else ''}"
+            again = f" in {len(waves)} passes" if len(waves) > 1 else ""
             announce(
-                self.progress, f"{parts}: each thread of a worker needs at most {need} for sums"
+                self.progress,
+                f"{len(self.partitions):,} partitions, {tasks}{again}: a thread of a worker needs "
+                f"at most about {format_bytes(self.state['need'])}",
             )
+        return waves
 
     def _check(self, parts: list[Part]) -> None:
         """The same documents in every pass, however often a partition was tried."""
@@ -166,6 +225,7 @@ class DaskPasses:
                 "partition has to give the same documents every time"
             )
         self.state["counts"] = ordered
+        self.state["sizes"] = parts[0].sizes
         self.skipped.update(lost)
         if not sum(counts.values()):
             raise InvalidInputError(
@@ -187,6 +247,22 @@ def _groups(sums: Sequence[Sum]) -> list[list[Sum]]:
     return groups
 
 
+def _threads(client: Any) -> int:
+    """Of all workers together."""
+    if isinstance(client, str):
+        return n_threads()
+    return max(1, int(sum(client.nthreads().values())))
+
+
+def _memory(client: Any) -> float:
+    """Bytes of memory for a thread of a worker: of the one with the least."""
+    if isinstance(client, str):
+        return allowance(None) / n_threads()
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [w["memory_limit"] / max(w["nthreads"], 1) for w in workers if w["memory_limit"]]
+    return min(limits, default=float("inf"))
+
+
 def largest(one: Sum) -> float:
     """Bytes of a sum's total at the most, where it can be large."""
     found: Any = one
@@ -200,50 +276,7 @@ def largest(one: Sum) -> float:
     return float(len(found.origin)) ** 2 * 8 if hasattr(one, "origin") else 0.0
 
 
-# -- tasks --------------------------------------------------------------------------------------
-
-
-def _read(partition: Any, name: str, steps: Any, start: int, retries: int, on_error: str) -> Any:
-    """A partition, taken through the steps."""
-    documents = load(partition, name, retries, on_error)
-    if isinstance(documents, Failed):
-        return documents
-    try:
-        for step in steps.value:
-            documents = (step.at(start) if hasattr(step, "at") else step)(documents)
-    except (DcotError, ValueError, TypeError) as error:
-        return failed(name, error, on_error)
-    return documents
-
-
-def _add(sums: Any, block: Any, name: str, on_error: str) -> Part:
-    if isinstance(block, Failed):
-        return Part(failed={block.name: block.reason})
-    count = count_of(block)
-    if not count:
-        return Part(counts={name: 0})
-    try:
-        totals = [one.add(one.empty(), block) for one in sums.value]
-    except (DcotError, ValueError, TypeError) as error:
-        gone = failed(name, error, on_error)
-        return Part(failed={gone.name: gone.reason})
-    return Part(totals, {name: count})
-
-
-def _merge(sums: Any, parts: list[Part]) -> Part:
-    whole = Part()
-    for part in parts:
-        whole.counts.update(part.counts)
-        whole.failed.update(part.failed)
-        if part.totals is None:
-            continue
-        if whole.totals is None:
-            # results of other tasks are not ours to change
-            whole.totals = pickle.loads(pickle.dumps(part.totals, protocol=5))
-            continue
-        pairs = zip(sums.value, whole.totals, part.totals, strict=True)
-        whole.totals = [one.merge(left, right) for one, left, right in pairs]
-    return whole
+# -- things that tasks share --------------------------------------------------------------------
 
 
 class Shared:
@@ -314,4 +347,4 @@ def _on_cluster(tasks: list[Any], options: Options) -> list[Any]:
         client.cancel(futures)
 
 
-__all__ = ["DaskPasses", "Options", "Part", "Shared", "compute", "shared"]
+__all__ = ["DaskPasses", "Options", "Shared", "compute", "shared"]

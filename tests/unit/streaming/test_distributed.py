@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -33,7 +34,10 @@ from dcot._exceptions import (
     InvalidParameterError,
     InvalidTypeError,
 )
+from dcot._progress import watched
 from dcot.distributed import _partitions, _passes
+from dcot.distributed._partitions import Partition, Recipe, partitions_of
+from dcot.distributed._passes import DaskPasses, Options
 from dcot.text import read_texts
 
 TEXTS = texts()
@@ -133,6 +137,61 @@ def test_an_array_of_sparse_blocks(way, monkeypatch):
     monkeypatch.setattr(_passes, "GROUP_BYTES", 50_000)
     got = on_dask.fit(DCoT(30, tol=1e-12), sparse_array(), cluster="threads")
     assert_same_model(got, DCoT(30, solver="primal").fit(X))
+
+
+def test_sums_that_workers_cannot_hold_together_take_several_passes(monkeypatch):
+    monkeypatch.setattr("dcot.streaming.sums.panels_of.__defaults__", (32,))
+    monkeypatch.setattr(_passes, "GROUP_BYTES", 20_000)
+    monkeypatch.setattr(_passes, "_memory", lambda client: 500_000)
+    said = []
+    watcher = Said(said)
+    with watched(watcher):
+        got = on_dask.fit(DCoT(30, solver="primal"), sparse_array(), cluster="threads")
+    assert_same_model(got, DCoT(30, solver="primal").fit(X))
+    (plan,) = [text for text in said if "a thread of a worker" in text]
+    assert re.search(r"2 partitions, \d tasks? in \d+ passes", plan)
+
+
+class Said:
+    def __init__(self, said):
+        self.said = said
+
+    def __call__(self, message, fraction):
+        pass
+
+    def say(self, text):
+        self.said.append(text)
+
+
+def test_small_partitions_are_worked_on_together(monkeypatch):
+    partitions = [Partition(f"partition {i}", Recipe({}, "x")) for i in range(10)]
+    passes = DaskPasses(partitions, Options("threads"))
+    monkeypatch.setattr(_passes, "_threads", lambda client: 2)
+    assert [len(leaf) for leaf in passes._leaves()] == [1] * 10  # nothing is known of them
+    passes.state["sizes"] = {part.name: 10.0 for part in partitions}
+    assert [len(leaf) for leaf in passes._leaves()] == [5, 5]
+    monkeypatch.setattr(_passes, "LEAF_BYTES", 1.0)
+    assert [len(leaf) for leaf in passes._leaves()] == [1] * 10  # four tasks a thread, or so
+    partitions[4].value = "a future"  # which has a place where it is
+    monkeypatch.setattr(_passes, "LEAF_BYTES", 1e9)
+    passes = DaskPasses(partitions, Options("threads"), state=passes.state)
+    assert [leaf[0].name for leaf in passes._leaves() if len(leaf) == 1] == ["partition 4"]
+
+
+def test_what_cannot_be_added_is_named():
+    class Broken:
+        def empty(self):
+            return 0
+
+        def add(self, total, block):
+            raise ValueError("no room")
+
+        merge = None
+
+    collection = db.from_sequence(TEXTS, npartitions=3)
+    passes = DaskPasses(partitions_of(collection), Options("synchronous"))
+    with pytest.raises(InvalidInputError, match=r"partition \d cannot be read: no room"):
+        passes.totals([Broken()], "broken")
 
 
 def test_processes():

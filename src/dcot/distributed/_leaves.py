@@ -1,0 +1,153 @@
+"""The tasks of a pass: sums over some partitions, one after the other, and their merging."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dcot._exceptions import DcotError
+from dcot.distributed._partitions import Failed, failed, load
+from dcot.sources import Sum
+from dcot.sources._base import named
+from dcot.sources._passes import count_of
+from dcot.streaming.sums import Block
+
+# Matrices are stacked up to so many bytes: each that is added makes a sparse sum anew.
+STACK_BYTES = 192e6
+
+
+@dataclass
+class Part:
+    """The totals of some sums over some partitions.
+
+    Attributes
+    ----------
+    totals : one a sum; None if there were no documents
+    counts, sizes : documents and bytes by partition
+    failed : partitions that could not be had, and why
+    """
+
+    totals: list[Any] | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+class Leaf:
+    """Sums over partitions that come one by one: none of them is kept."""
+
+    def __init__(self, sums: Sequence[Sum]) -> None:
+        self.sums = sums
+        self.part = Part()
+        self.waiting: list[tuple[str, Any]] = []
+        self.size = 0.0
+
+    def take(self, name: str, documents: Any) -> None:
+        """Add the documents of a partition, or note that there are none."""
+        if isinstance(documents, Failed):
+            self.part.failed[documents.name] = documents.reason
+            return
+        count, size = count_of(documents), bytes_of(documents)
+        self.part.counts[name], self.part.sizes[name] = count, size
+        if count:
+            self.waiting.append((name, documents))
+            self.size += size
+        if self.size >= STACK_BYTES or not isinstance(documents, Block):
+            self.finish()
+
+    def finish(self) -> Part:
+        """Add what is waiting."""
+        if self.waiting:
+            names = [name for name, _ in self.waiting]
+            blocks = [block for _, block in self.waiting]
+            self.waiting, self.size = [], 0.0
+            try:
+                self._add(Block.stack(blocks) if len(blocks) > 1 else blocks[0])
+            except (DcotError, ValueError, TypeError) as error:
+                raise named(" to ".join(dict.fromkeys([names[0], names[-1]])), error) from error
+        return self.part
+
+    def _add(self, block: Any) -> None:
+        totals = self.part.totals
+        if totals is None:
+            totals = [one.empty() for one in self.sums]
+        self.part.totals = [
+            one.add(total, block) for one, total in zip(self.sums, totals, strict=True)
+        ]
+
+
+def add_partitions(
+    values: list[Any],
+    names: list[tuple[str, int]],
+    steps: Any,
+    groups: Any,
+    retries: int,
+    on_error: str,
+) -> list[Part]:
+    """A task: read partitions, take each through the steps, and add up; a part for every group.
+
+    ``names`` has the name of each partition and the place of its first document in the corpus.
+    """
+    leaf = Leaf([one for group in groups.value for one in group])
+    for value, (name, start) in zip(values, names, strict=True):
+        leaf.take(name, read(value, name, start, steps, retries, on_error))
+    whole = leaf.finish()
+    parts, first = [], 0
+    for group in groups.value:
+        stop = first + len(group)
+        totals = None if whole.totals is None else whole.totals[first:stop]
+        parts.append(Part(totals, whole.counts, whole.sizes, whole.failed))
+        first = stop
+    return parts
+
+
+def read(value: Any, name: str, start: int, steps: Any, retries: int, on_error: str) -> Any:
+    """The documents of a partition, taken through the steps; ``Failed`` if it may be skipped."""
+    documents = load(value, name, retries, on_error)
+    if isinstance(documents, Failed):
+        return documents
+    try:
+        for step in steps.value:
+            documents = (step.at(start) if hasattr(step, "at") else step)(documents)
+    except (DcotError, ValueError, TypeError) as error:
+        return failed(name, error, on_error)
+    return documents
+
+
+def pick(parts: list[Part], group: int) -> Part:
+    """A task: what a leaf made for one group of sums."""
+    return parts[group]
+
+
+def merge(sums: Any, parts: list[Part]) -> Part:
+    """A task: one part from some."""
+    whole = Part()
+    for part in parts:
+        whole.counts.update(part.counts)
+        whole.sizes.update(part.sizes)
+        whole.failed.update(part.failed)
+        if part.totals is None:
+            continue
+        if whole.totals is None:
+            whole.totals = [_own(total) for total in part.totals]
+            continue
+        pairs = zip(sums.value, whole.totals, part.totals, strict=True)
+        whole.totals = [one.merge(left, right) for one, left, right in pairs]
+    return whole
+
+
+def _own(total: Any) -> Any:
+    """A total that may be changed: results of other tasks are not ours."""
+    if isinstance(total, list):  # of parts, which are replaced, never changed
+        return list(total)
+    return pickle.loads(pickle.dumps(total, protocol=5))
+
+
+def bytes_of(documents: Any) -> float:
+    """How large some documents are, about; 0 where nobody knows."""
+    if isinstance(documents, Block):
+        return float(documents.nbytes)
+    size = getattr(documents, "estimated_size", None)  # of a column of texts
+    return float(size()) if size is not None else 0.0
