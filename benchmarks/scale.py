@@ -2,7 +2,7 @@
 
     python -m benchmarks.scale                      # everything, up to 1,000,000 texts
     python -m benchmarks.scale --sizes 10000 30000 100000
-    python -m benchmarks.scale model --output docs/tables/scaling.md   # the cost model
+    python -m benchmarks.scale --output docs/tables  # the same, and the tables of docs/scaling.md
     python -m benchmarks.scale dask --n 100000      # one and two workers beside the local fit
 
 Every measurement has a process of its own, so that peaks are its own.
@@ -15,7 +15,7 @@ import json
 import sys
 import tempfile
 import time
-from itertools import pairwise
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,27 +23,50 @@ import numpy as np
 from benchmarks.measure import Table, in_subprocess, peak_memory
 from benchmarks.scale_corpus import TERMS, default_folder, write_corpus
 from benchmarks.scale_model import document
+from threadpoolctl import threadpool_limits
 
 SIZES = [100_000, 300_000, 1_000_000]
 R = 1000
-HELD_BY_PEERS = 300_000  # documents that the peers are asked to hold
+REPEATS = 3  # of passes: other work on the machine only ever adds time
+WINDOWS = 10  # in which the cost of a document is compared
+
+
+class Enough(Exception):  # noqa: N818 - not an error
+    """The passes are made, and nothing more was asked for."""
 
 
 class Phases:
-    """Seconds of each phase of a fit, by the messages of its progress."""
+    """Seconds of each phase of a fit, by the messages of its progress.
 
-    def __init__(self) -> None:
+    With ``passes_only`` the fit ends where it would begin to solve.
+    """
+
+    def __init__(self, passes_only: bool = False) -> None:
         self.begun: dict[str, float] = {}
         self.spent: dict[str, float] = {}
+        self.marks: dict[str, list[tuple[int, float]]] = {}
         self.plan = ""
+        self.passes_only = passes_only
 
     def __call__(self, message: str, fraction: float) -> None:
+        if self.passes_only and message.startswith("layer"):
+            raise Enough
         now = time.perf_counter()
         begun = self.begun.setdefault(message, now)
         self.spent[message] = now - begun
 
     def documents(self, message: str, done: int, fraction: float | None) -> None:
         self(message, fraction or 0.0)
+        self.marks.setdefault(message, []).append((done, time.perf_counter()))
+
+    def marginal(self, n: int) -> list[float]:
+        """Seconds a document in each window of the passes."""
+        edges = np.linspace(0, n, WINDOWS + 1)
+        whole = np.zeros(WINDOWS)
+        for marks in self.marks.values():
+            done, when = np.array(marks).T
+            whole += np.diff(np.interp(edges, done, when))
+        return (whole / (n / WINDOWS)).tolist()  # type: ignore[no-any-return]
 
     def say(self, text: str) -> None:
         self.plan = text
@@ -114,7 +137,25 @@ def fit_once(folder: Path, n: int, terms: int, solver: str) -> dict[str, Any]:
     }
 
 
-def gensim_once(folder: Path, n: int) -> dict[str, Any]:
+def passes_once(folder: Path, n: int, terms: int, threads: int | None) -> dict[str, Any]:
+    """The part of a fit that grows with the documents, and nothing else; the best of some."""
+    from dcot._progress import watched
+    from dcot.text import TextSource
+
+    source = TextSource(write_corpus(folder, n, terms))
+    warm_up()
+    seconds, windows = [], []
+    for _ in range(REPEATS):
+        phases = Phases(passes_only=True)
+        with suppress(Enough), watched(phases), threadpool_limits(threads):
+            vectorizer("primal").fit(source)
+        seconds.append(phases.passes())
+        windows.append(phases.marginal(n))
+    marginal = np.min(windows, axis=0).tolist()
+    return {"n": n, "passes": min(seconds), "all": seconds, "marginal": marginal}
+
+
+def gensim_once(folder: Path, n: int, terms: int) -> dict[str, Any]:
     import logging
 
     from gensim.corpora import Dictionary
@@ -123,7 +164,7 @@ def gensim_once(folder: Path, n: int) -> dict[str, Any]:
     from dcot.text import read_texts
 
     logging.disable(logging.CRITICAL)
-    texts = read_texts(write_corpus(folder, n))
+    texts = read_texts(write_corpus(folder, n, terms))
 
     class Bags:
         def __init__(self, weigh: Any = None) -> None:
@@ -142,7 +183,7 @@ def gensim_once(folder: Path, n: int) -> dict[str, Any]:
     def work() -> Any:
         nonlocal dictionary
         dictionary = Dictionary(text.split() for text in texts)
-        dictionary.filter_extremes(no_below=1, no_above=1.0, keep_n=TERMS)
+        dictionary.filter_extremes(no_below=1, no_above=1.0, keep_n=terms)
         weigh = TfidfModel(dictionary=dictionary)
         return LsiModel(Bags(weigh), id2word=dictionary, num_topics=300)
 
@@ -151,39 +192,34 @@ def gensim_once(folder: Path, n: int) -> dict[str, Any]:
     return {"n": n, "seconds": time.perf_counter() - begun, "peak": peak}
 
 
-def sklearn_once(folder: Path, n: int) -> dict[str, Any]:
+def sklearn_once(folder: Path, n: int, terms: int) -> dict[str, Any]:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     from dcot.text import read_texts
 
-    texts = list(read_texts(write_corpus(folder, n)))
+    texts = list(read_texts(write_corpus(folder, n, terms)))
     begun = time.perf_counter()
 
     def work() -> Any:
-        X = TfidfVectorizer(max_features=TERMS, dtype=np.float32).fit_transform(texts)
+        X = TfidfVectorizer(max_features=terms, dtype=np.float32).fit_transform(texts)
         return TruncatedSVD(300, random_state=0).fit(X)
 
     peak, _ = peak_memory(work)
     return {"n": n, "seconds": time.perf_counter() - begun, "peak": peak}
 
 
-def dask_once(folder: Path, n: int, workers: int, terms: int, solver: str) -> dict[str, Any]:
+def dask_once(folder: Path, n: int, workers: int, terms: int) -> dict[str, Any]:
+    """The passes on a cluster of local processes, of one thread each; solving is the caller's."""
     import dask
-    from dask import delayed
     from distributed import Client, LocalCluster
 
     from dcot import distributed as on_dask
     from dcot._progress import watched
+    from dcot.text import read_texts
 
-    paths = write_corpus(folder, n, terms)
+    texts = read_texts(write_corpus(folder, n, terms))
     warm_up()
-    step = 10_000
-    parts = [
-        delayed(lines_of)(str(path), start, step)
-        for path in paths
-        for start in range(0, 50_000, step)
-    ]
     options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
     with (
         dask.config.set({"distributed.worker.memory.terminate": False}),
@@ -191,27 +227,21 @@ def dask_once(folder: Path, n: int, workers: int, terms: int, solver: str) -> di
         Client(cluster, set_as_default=False) as client,
     ):
         client.run(warm_up)
-        phases = Phases()
-        begun = time.perf_counter()
-        with watched(phases):
-            model = on_dask.fit(vectorizer(solver), parts, cluster=client)
-        spent = time.perf_counter() - begun
-        memory = max(client.run(peak_of_process).values())
-    documents, solving = int(model.counter_.n_documents_), spent - phases.passes()
-    return {"n": documents, "workers": workers, "seconds": spent, "solving": solving,
-            "worker_peak": memory, "phases": phases.spent}  # fmt: skip
+        seconds = []
+        before = max(client.run(memory_of_process, "VmRSS").values())
+        for _ in range(REPEATS):
+            phases = Phases(passes_only=True)
+            with suppress(Enough), watched(phases):
+                on_dask.fit(vectorizer("primal"), texts, cluster=client)
+            seconds.append(phases.passes())
+        memory = max(client.run(memory_of_process, "VmHWM").values()) - before
+    return {"n": n, "workers": workers, "passes": min(seconds), "all": seconds,
+            "worker_peak": memory, "phases": phases.spent, "plan": phases.plan}  # fmt: skip
 
 
-def peak_of_process() -> float:
+def memory_of_process(name: str) -> float:
     text = Path("/proc/self/status").read_text()
-    return next(float(x.split()[1]) * 1024 for x in text.splitlines() if x.startswith("VmHWM"))
-
-
-def lines_of(path: str, start: int, count: int) -> list[str]:
-    from itertools import islice
-
-    with Path(path).open() as file:
-        return [line.rstrip("\n") for line in islice(file, start, start + count)]
+    return next(float(x.split()[1]) * 1024 for x in text.splitlines() if x.startswith(name))
 
 
 # -- constants of the cost model ---------------------------------------------------------------
@@ -284,10 +314,11 @@ def ask(what: str, folder: Path, n: int, **others: Any) -> dict[str, Any]:
     return json.loads(in_subprocess("benchmarks.scale", *arguments).splitlines()[-1])  # type: ignore[no-any-return]
 
 
-def everything(folder: Path, sizes: list[int], terms: int) -> int:
+def everything(folder: Path, sizes: list[int], terms: int, held: int, output: Path | None) -> int:
     """The direct solver at all sizes, so that the cost of a document can be told from the rest."""
     table = Table(f"{', '.join(f'{n:,}' for n in sizes)} texts → {R} prototypes, one layer")
-    runs = []
+    found = ask("constants", folder, sizes[0])
+    runs, peers = [], []
     for n in sizes:
         run = ask("fit", folder, n, terms=terms, solver="primal")
         runs.append(run)
@@ -297,6 +328,13 @@ def everything(folder: Path, sizes: list[int], terms: int) -> int:
             f"passes + {run['solving']:.1f} s solving; peak {run['peak'] / 1e9:.2f} GB, predicted "
             f"{run['predicted_memory'] / 1e9:.2f} GB"
         )
+        for name in ("gensim", "sklearn") if n <= held else ():
+            peer = ask(name, folder, n, terms=terms)
+            peers.append({**peer, "name": name, "run": run})
+            table.note(
+                f"{name}: {peer['seconds']:.1f} s ({peer['seconds'] / run['seconds']:.1f} ×), peak "
+                f"{peer['peak'] / 1e9:.2f} GB ({peer['peak'] / run['peak']:.1f} ×)"
+            )
     chosen = ask("fit", folder, sizes[-1], terms=terms, solver="auto")
     table.note(f"left to choose: {chosen['plan']}; it took {chosen['seconds']:.1f} s")
     for name, run in (("direct", runs[-1]), ("left to choose", chosen)):
@@ -306,64 +344,94 @@ def everything(folder: Path, sizes: list[int], terms: int) -> int:
         ratio = run["peak"] / run["predicted_memory"]
         table.row(f"peak ÷ prediction at {run['n']:,}: above 1", max(ratio, 1.0), "", 1.2)
         table.row(f"peak ÷ prediction at {run['n']:,}: below 1", min(ratio, 1.0), "", 0.8, False)
-    if len(runs) > 1:
-        slopes = [(b["passes"] - a["passes"]) / (b["n"] - a["n"]) for a, b in pairwise(runs)]
-        table.note("marginal µs a document: " + ", ".join(f"{1e6 * s:.1f}" for s in slopes))
-        if len(slopes) > 1:
-            spread = max(slopes) / min(slopes) - 1
-            table.row("spread of the marginal cost", 100 * spread, "%", 5)
+    passes = ask("passes", folder, sizes[-1], terms=terms)
+    costs = [1e6 * cost for cost in passes["marginal"]]
+    table.note(
+        f"µs a document in tenths of {sizes[-1]:,}, best of {REPEATS}: "
+        + ", ".join(f"{cost:.1f}" for cost in costs)
+    )
+    early, late = float(np.mean(costs[1:4])), float(np.mean(costs[-3:]))
+    ratio = max(early, late) / min(early, late)
+    table.row("cost of a document: second to fourth against last three", 100 * ratio - 100, "%", 5)
     table.row("transform", min(run["transform"] for run in runs) / 1e3, "k/s", 10, most=False)
-    for n in [size for size in sizes if size <= HELD_BY_PEERS]:
-        for name in ("gensim", "sklearn"):
-            peer = ask(name, folder, n)
-            table.note(
-                f"{name} at {n:,}: {peer['seconds']:.1f} s, peak {peer['peak'] / 1e9:.2f} GB"
-            )
+    cluster = on_workers(folder, sizes[-1], terms)
+    print("\n".join(cluster))
+    if output is not None:
+        (output / "scaling.md").write_text(document(found, runs, R))
+        (output / "scaling-peers.md").write_text("\n".join(beside(peers)) + "\n")
+        (output / "scaling-dask.md").write_text("\n".join(cluster) + "\n")
     return table.missed
+
+
+def beside(peers: list[dict[str, Any]]) -> list[str]:
+    """A table of the peers and us."""
+    names = {
+        "gensim": "gensim TfidfModel + LsiModel(300)",
+        "sklearn": "TfidfVectorizer + TruncatedSVD(300)",
+    }
+    lines = ["| documents | system | s | peak, GB |", "|---|---|---|---|"]
+    for peer in peers:
+        run, n = peer["run"], f"{peer['n']:,}"
+        if peer["name"] == "gensim":
+            lines.append(f"| {n} | dCoT | {run['seconds']:.0f} | {run['peak'] / 1e9:.1f} |")
+        line = f"| {n} | {names[peer['name']]} | {peer['seconds']:.0f} | {peer['peak'] / 1e9:.1f} |"
+        lines.append(line)
+    return lines
+
+
+def on_workers(folder: Path, n: int, terms: int) -> list[str]:
+    """One and two workers beside the local passes, with one thread and with all."""
+    alone = ask("passes", folder, n, terms=terms, threads=1)["passes"]
+    both = ask("passes", folder, n, terms=terms)["passes"]
+    lines = [
+        f"| {n:,} documents | passes, s | efficiency | a worker's peak, GB | at most |",
+        "|---|---|---|---|---|",
+        f"| in this process, one thread | {alone:.0f} | 1 | | |",
+        f"| in this process, all threads | {both:.0f} | | | |",
+    ]
+    for workers in (1, 2):
+        run = ask("dask", folder, n, workers=workers, terms=terms)
+        share = alone / workers / run["passes"]
+        need = run["plan"].rsplit("about ", 1)[-1]
+        lines.append(
+            f"| {workers} worker{'s' * (workers > 1)} of one thread | {run['passes']:.0f} | "
+            f"{share:.2f} | {run['worker_peak'] / 1e9:.1f} | {need} |"
+        )
+    return lines
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = ["all", "fit", "gensim", "sklearn", "dask", "constants", "model", "corpus"]
+    commands = ["all", "fit", "gensim", "sklearn", "passes", "dask", "constants", "corpus"]
     parser.add_argument("command", nargs="?", default="all", choices=commands)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--peers", type=int, default=10**9, help="the most texts for the peers")
     parser.add_argument("--n", type=int, default=100_000)
     parser.add_argument("--terms", type=int, default=TERMS)
     parser.add_argument("--solver", default="primal")
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--output", type=Path, default=None)
     given = parser.parse_args()
     folder = given.folder or default_folder()
     if given.command == "all":
-        return min(everything(folder, given.sizes, given.terms), 1)
+        return min(everything(folder, given.sizes, given.terms, given.peers, given.output), 1)
     if given.command == "corpus":
         print(sum(path.stat().st_size for path in write_corpus(folder, given.n)))
     elif given.command == "constants":
         print(json.dumps(constants(folder)))
-    elif given.command == "model":
-        found = ask("constants", folder, given.n)
-        how = {"terms": given.terms, "solver": "primal"}
-        text = document(found, [ask("fit", folder, n, **how) for n in given.sizes], R)
-        print(text)
-        if given.output is not None:
-            given.output.write_text(text)
     elif given.command == "dask" and not given.workers:
-        how = {"terms": given.terms, "solver": given.solver}
-        local = ask("fit", folder, given.n, **how)
-        print(f"local: {local['passes']:.1f} s passes + {local['solving']:.1f} s solving")
-        for workers in (1, 2):
-            run = ask("dask", folder, given.n, workers=workers, **how)
-            passes = run["seconds"] - run["solving"]
-            print(f"{workers} worker(s): {passes:.1f} s passes, {run['worker_peak'] / 1e9:.2f} GB")
+        print("\n".join(on_workers(folder, given.n, given.terms)))
     elif given.command == "dask":
-        run = dask_once(folder, given.n, given.workers, given.terms, given.solver)
-        print(json.dumps(run))
+        print(json.dumps(dask_once(folder, given.n, given.workers, given.terms)))
+    elif given.command == "passes":
+        print(json.dumps(passes_once(folder, given.n, given.terms, given.threads)))
     elif given.command == "fit":
         print(json.dumps(fit_once(folder, given.n, given.terms, given.solver)))
     else:
         once = {"gensim": gensim_once, "sklearn": sklearn_once}[given.command]
-        print(json.dumps(once(folder, given.n)))
+        print(json.dumps(once(folder, given.n, given.terms)))
     return 0
 
 
