@@ -28,6 +28,10 @@ from threadpoolctl import threadpool_limits
 SIZES = [100_000, 300_000, 1_000_000]
 R = 1000
 REPEATS = 3  # of passes: other work on the machine only ever adds time
+PEERS = {
+    "gensim": "gensim TfidfModel + LsiModel(300)",
+    "sklearn": "TfidfVectorizer + TruncatedSVD(300)",
+}
 WINDOWS = 10  # in which the cost of a document is compared
 
 
@@ -318,25 +322,24 @@ def everything(folder: Path, sizes: list[int], terms: int, held: int, output: Pa
     """The direct solver at all sizes, so that the cost of a document can be told from the rest."""
     table = Table(f"{', '.join(f'{n:,}' for n in sizes)} texts → {R} prototypes, one layer")
     found = ask("constants", folder, sizes[0])
-    runs, peers = [], []
+    runs, lines = [], ["| documents | system | s | peak, GB |", "|---|---|---|---|"]
     for n in sizes:
         run = ask("fit", folder, n, terms=terms, solver="primal")
         runs.append(run)
-        table.note(run["plan"])
         table.note(
-            f"{n:,} texts, {run['terms']:,} terms: {run['seconds']:.1f} s = {run['passes']:.1f} s "
-            f"passes + {run['solving']:.1f} s solving; peak {run['peak'] / 1e9:.2f} GB, predicted "
-            f"{run['predicted_memory'] / 1e9:.2f} GB"
+            f"{n:,} texts, {run['terms']:,} terms, direct: {run['seconds']:.1f} s = "
+            f"{run['passes']:.1f} s passes + {run['solving']:.1f} s solving; peak "
+            f"{run['peak'] / 1e9:.2f} GB, predicted {run['predicted_memory'] / 1e9:.2f} GB"
         )
-        for name in ("gensim", "sklearn") if n <= held else ():
-            peer = ask(name, folder, n, terms=terms)
-            peers.append({**peer, "name": name, "run": run})
+        chosen = ask("fit", folder, n, terms=terms, solver="auto")
+        table.note(f"left to choose: {chosen['plan']}; took {chosen['seconds']:.1f} s")
+        others = {name: ask(name, folder, n, terms=terms) for name in PEERS if n <= held}
+        for name, peer in others.items():
             table.note(
-                f"{name}: {peer['seconds']:.1f} s ({peer['seconds'] / run['seconds']:.1f} ×), peak "
-                f"{peer['peak'] / 1e9:.2f} GB ({peer['peak'] / run['peak']:.1f} ×)"
+                f"{name}: {peer['seconds']:.1f} s ({peer['seconds'] / chosen['seconds']:.1f} ×), "
+                f"peak {peer['peak'] / 1e9:.2f} GB ({peer['peak'] / chosen['peak']:.1f} ×)"
             )
-    chosen = ask("fit", folder, sizes[-1], terms=terms, solver="auto")
-    table.note(f"left to choose: {chosen['plan']}; it took {chosen['seconds']:.1f} s")
+        lines += beside(n, {"dCoT, solver='auto'": chosen, "dCoT, direct": run, **others})
     for name, run in (("direct", runs[-1]), ("left to choose", chosen)):
         table.row(f"fit of {run['n']:,} texts, {name}", run["seconds"] / 60, "min", 5)
         table.row("its peak memory", run["peak"] / 1e9, "GB", 6)
@@ -356,27 +359,20 @@ def everything(folder: Path, sizes: list[int], terms: int, held: int, output: Pa
     table.row("transform", min(run["transform"] for run in runs) / 1e3, "k/s", 10, most=False)
     cluster = on_workers(folder, sizes[-1], terms)
     print("\n".join(cluster))
+    (folder / "runs.json").write_text(json.dumps({"constants": found, "runs": runs}))
     if output is not None:
         (output / "scaling.md").write_text(document(found, runs, R))
-        (output / "scaling-peers.md").write_text("\n".join(beside(peers)) + "\n")
+        (output / "scaling-peers.md").write_text("\n".join(lines) + "\n")
         (output / "scaling-dask.md").write_text("\n".join(cluster) + "\n")
     return table.missed
 
 
-def beside(peers: list[dict[str, Any]]) -> list[str]:
-    """A table of the peers and us."""
-    names = {
-        "gensim": "gensim TfidfModel + LsiModel(300)",
-        "sklearn": "TfidfVectorizer + TruncatedSVD(300)",
-    }
-    lines = ["| documents | system | s | peak, GB |", "|---|---|---|---|"]
-    for peer in peers:
-        run, n = peer["run"], f"{peer['n']:,}"
-        if peer["name"] == "gensim":
-            lines.append(f"| {n} | dCoT | {run['seconds']:.0f} | {run['peak'] / 1e9:.1f} |")
-        line = f"| {n} | {names[peer['name']]} | {peer['seconds']:.0f} | {peer['peak'] / 1e9:.1f} |"
-        lines.append(line)
-    return lines
+def beside(n: int, systems: dict[str, dict[str, Any]]) -> list[str]:
+    """Rows of the table of the peers and us."""
+    return [
+        f"| {n:,} | {PEERS.get(name, name)} | {one['seconds']:.0f} | {one['peak'] / 1e9:.1f} |"
+        for name, one in systems.items()
+    ]
 
 
 def on_workers(folder: Path, n: int, terms: int) -> list[str]:

@@ -78,20 +78,28 @@ class Corpus:
         for source in self.sources:
             _check_source(source)
 
+    @property
+    def rereadable(self) -> bool:
+        return STANDARD_INPUT not in self.sources
+
     def texts(self) -> TextFiles | list[str]:
         """Texts alone: a reader of files where that is possible, so that they need no memory."""
-        self.check()
-        if self._plain_files():
-            from dcot.text import read_texts
+        return self.files() or self.whole().texts
 
-            reader = read_texts(
-                list(self.sources), column=self.text, kind=self.format, errors=self.errors
-            )
-            self._check_columns()
-            if next(iter(reader), None) is None:
-                raise self._empty()
-            return reader
-        return self.whole().texts
+    def files(self) -> TextFiles | None:
+        """A reader of files, if that is what the corpus is; there is at least one document."""
+        self.check()
+        if not self._plain_files():
+            return None
+        from dcot.text import read_texts
+
+        reader = read_texts(
+            list(self.sources), column=self.text, kind=self.format, errors=self.errors
+        )
+        self._check_columns()
+        if next(iter(reader), None) is None:
+            raise self._empty()
+        return reader
 
     def whole(self) -> Batch:
         """All documents at once."""

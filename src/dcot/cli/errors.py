@@ -93,6 +93,7 @@ def as_options(message: str) -> str:
     known = sorted(option_names() | set(_FLAGS), key=len, reverse=True)
     names = "|".join(known)
     given = rf"\b({names})=('[^']*'|\"[^\"]*\"|[\w.-]+)"
+    message = message.replace("set overwrite=True", "use --overwrite")  # a switch, without a value
     message = re.sub(given, lambda m: f"{flag(m[1])} {_quoted(m[2])}", message)
     several = "|".join(name for name in known if "_" in name or name in _NO_WORDS)
     message = re.sub(rf"(?<![\w-])({several})\b", lambda m: flag(m[1]), message)

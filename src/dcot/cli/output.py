@@ -30,18 +30,23 @@ def check_output(path: Path, sources: Sequence[str] = ()) -> None:
             f"{path} ends in {path.suffix!r}, and that says how it is written: expected one of "
             f"{', '.join(ENDINGS)}"
         )
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: name a file")
+    check_place(path)
+    for source in sources:
+        if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
+            raise UserError(f"{path} is the corpus itself: write to another file")
+
+
+def check_place(path: Path) -> None:
+    """Refuse a place where nothing can be made."""
     parent = path.absolute().parent
     if not parent.is_dir():
         raise UserError(f"{parent} does not exist: create it first, as in mkdir -p {parent}")
-    if path.is_dir():
-        raise UserError(f"{path} is a folder: name a file")
     if not os.access(parent, os.W_OK):
         raise UserError(
             f"{parent} cannot be written: you have no permission to; use another folder"
         )
-    for source in sources:
-        if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
-            raise UserError(f"{path} is the corpus itself: write to another file")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ def register(app: typer.Typer) -> None:
         examples=[
             "dcot transform model news.txt -o features.npy",
             "dcot transform model news.csv --text body --id number -o features.parquet",
+            "dcot transform model news.txt -o features",
         ],
     )(transform)
 
@@ -37,39 +38,93 @@ def transform(
             metavar="FILE",
             show_default=False,
             help="Ends in .parquet, .csv, .tsv or .jsonl (features by name), .npz, or .npy (the "
-            "matrix alone).",
+            "matrix alone); without an ending, a folder of parquet files.",
         ),
     ],
     text: o.Text = None,
     identifier: o.Identifier = None,
     format: o.Format = None,
     errors: o.Errors = o.ErrorsName.STRICT,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Start again, even if there is something to go on with."),
+    ] = False,
 ) -> None:
     """Turn documents into features.
 
-    Documents are read, transformed and written by and by; parquet and npz are kept in memory until
-    the end.
+    Documents are read, transformed and written by and by; one parquet or npz file is kept in memory
+    until the end. For a large corpus write .npy or a folder: after an interruption the same command
+    goes on where it was.
     """
     from dcot.cli.corpus import Corpus
     from dcot.cli.models import load_model
-    from dcot.cli.output import check_output, writing
-    from dcot.cli.session import Counter
+    from dcot.cli.output import check_output
 
-    check_output(output, corpus)
+    folder = not output.suffix
+    if folder:
+        _check_folder(output, identifier, overwrite)
+    else:
+        check_output(output, corpus)
     source = Corpus(corpus, text=text, identifier=identifier, format=format, errors=errors)
     source.check()
     vectorizer = load_model(model, "DCoTVectorizer", hint="make one with dcot fit")
     names = [str(name) for name in vectorizer.get_feature_names_out()]
     vectorizer.set_output(transform="default")
+    if folder or (output.suffix == ".npy" and source.rereadable):
+        again = overwrite or output.exists()
+        total = _resumable(session, vectorizer, source, output, again)
+    else:
+        total = _at_once(session, vectorizer, source, output, names)
+    facts: dict[str, Any] = {"documents": total, "features": len(names), "output": str(output)}
+    session.done(facts, f"Wrote {len(names):,} features of {total:,} documents to {output}.")
+
+
+def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None:
+    from dcot.cli.errors import UserError
+    from dcot.cli.output import check_place
+
+    if identifier is not None:
+        raise UserError(
+            f"{output} will be a folder, whose files number the documents and have no room for "
+            "--id: name a file that ends in .parquet, or leave --id out"
+        )
+    ours = (output / "features.json").is_file()
+    if output.exists() and not (ours and overwrite):
+        advice = "replace it with --overwrite, or " if ours else ""
+        raise UserError(
+            f"{output} is there already: {advice}name another folder, or a file that ends in "
+            ".parquet, .csv, .tsv, .jsonl, .npz or .npy"
+        )
+    check_place(output)
+
+
+def _at_once(session: Session, vectorizer: Any, source: Any, output: Path, names: list[str]) -> int:
+    from dcot.cli.output import writing
+    from dcot.cli.session import Counter
+
     with Counter(session, "documents") as counter, writing(output, names) as writer:
         for batch in source.batches():
             writer.write({"id": batch.ids}, vectorizer.transform(batch.texts))
             counter.add(len(batch))
-    facts: dict[str, Any] = {
-        "documents": counter.total,
-        "features": len(names),
-        "output": str(output),
-    }
-    session.done(
-        facts, f"Wrote {len(names):,} features of {counter.total:,} documents to {output}."
-    )
+    return counter.total
+
+
+def _resumable(
+    session: Session, vectorizer: Any, source: Any, output: Path, overwrite: bool
+) -> int:
+    """What is written so far stays after an error or Ctrl-C, and is taken up."""
+    from dcot._progress import progress_for
+    from dcot.sources import Once, Repeatable
+
+    if source.rereadable:
+        texts = source.files() or Repeatable(lambda: (batch.texts for batch in source.batches()))
+    else:
+        texts = Once(batch.texts for batch in source.batches())
+    try:
+        total: int = vectorizer.transform_to(
+            texts, output, overwrite=overwrite, progress=progress_for(session.verbose)
+        )
+    except KeyboardInterrupt:
+        session.note(f"{output} is not complete: the same command goes on where this one stopped")
+        raise
+    return total

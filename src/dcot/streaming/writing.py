@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot._exceptions import InvalidInputError, InvalidParameterError, OutputError
-from dcot._progress import Progress, documents_done, silent
+from dcot._progress import Progress, announce, documents_done, silent
 from dcot.sources import Source
 from dcot.sources._passes import count_of
 
@@ -78,6 +78,8 @@ def write_features(
     path = Path(path)
     kind = "npy" if path.suffix == ".npy" else "parquet"
     noted = _begin(path, Noted(model, width, np.dtype(dtype).str, kind), overwrite)
+    if noted.rows:
+        announce(progress, f"{path}: going on after {noted.rows:,} documents")
     make = _Npy if kind == "npy" else _Parquet
     writer: _Writer = make(path, noted, names)
     try:
