@@ -33,11 +33,10 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
         yield cluster
         return
     if cluster is None:
-        try:
-            yield distributed.get_client()
+        in_use = _in_use(distributed)
+        if in_use is not None:
+            yield in_use
             return
-        except ValueError:
-            pass
         with _local(distributed) as client:
             yield client
         return
@@ -57,6 +56,13 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
         yield client
     finally:
         client.close()
+
+
+def _in_use(distributed: Any) -> Any:
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
 
 
 @contextmanager

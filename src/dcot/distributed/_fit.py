@@ -52,7 +52,7 @@ def fit(
     if on_error not in ("raise", "skip"):
         raise InvalidParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
     settings = settings_of(model)
-    partitions = partitions_of(collection, column)
+    partitions = partitions_of(collection, column, apart=on_error == "skip")
     with connected(cluster) as client:
         options = Options(client, retries, on_error, timeout)
         passes = DaskPasses(partitions, options, settings.progress)

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
 from dcot._exceptions import DcotError
 from dcot.distributed._partitions import Failed, failed, load
 from dcot.sources import Sum
@@ -16,6 +19,7 @@ from dcot.streaming.sums import Block
 
 # Matrices are stacked up to so many bytes: each that is added makes a sparse sum anew.
 STACK_BYTES = 192e6
+SOME = 1000  # documents to see what they are like
 
 
 @dataclass
@@ -33,6 +37,9 @@ class Part:
     counts: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+
+    def __sizeof__(self) -> int:
+        return size_of(self.totals)
 
 
 class Leaf:
@@ -116,6 +123,14 @@ def read(value: Any, name: str, start: int, steps: Any, retries: int, on_error: 
     return documents
 
 
+def read_some(value: Any, name: str, start: int, steps: Any, retries: int, on_error: str) -> Any:
+    """A task: the first documents of a partition."""
+    documents = read(value, name, start, steps, retries, on_error)
+    if isinstance(documents, Failed):
+        return documents
+    return documents.rows(0, SOME) if isinstance(documents, Block) else documents[:SOME]
+
+
 def pick(parts: list[Part], group: int) -> Part:
     """A task: what a leaf made for one group of sums."""
     return parts[group]
@@ -143,6 +158,19 @@ def _own(total: Any) -> Any:
     if isinstance(total, list):  # of parts, which are replaced, never changed
         return list(total)
     return pickle.loads(pickle.dumps(total, protocol=5))
+
+
+def size_of(value: Any) -> int:
+    """Bytes of arrays in whatever holds them: Dask places work by the size of what it needs."""
+    if isinstance(value, list | tuple):
+        return sum(map(size_of, value))
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if sp.issparse(value):
+        return int(value.data.nbytes + value.indices.nbytes + value.indptr.nbytes)
+    if hasattr(value, "__dict__"):
+        return sum(map(size_of, vars(value).values()))
+    return 64
 
 
 def bytes_of(documents: Any) -> float:

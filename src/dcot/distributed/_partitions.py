@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from dcot._exceptions import InvalidInputError, InvalidTypeError
 from dcot._extras import require
-from dcot.text.readers import TextFiles
+from dcot.text.readers import COMPRESSED, TextFiles
+from dcot.text.tables import stream_rows
 
 # Files of a partition, where they are given as files.
 _PARTITION_BYTES, _PARTITION_FILES = 64_000_000, 10_000
@@ -49,11 +53,16 @@ class Failed:
     reason: str
 
 
-def partitions_of(collection: Any, column: str | None = None) -> list[Partition]:
-    """The partitions of a bag, dataframe, series, array, list of delayed objects, or of files."""
+def partitions_of(
+    collection: Any, column: str | None = None, *, apart: bool = False
+) -> list[Partition]:
+    """The partitions of a bag, dataframe, series, array, list of delayed objects, or of files.
+
+    With ``apart`` no two files are in one partition, so that one can be skipped without others.
+    """
     require("dask", "dask")
     if isinstance(collection, TextFiles):
-        return [Partition(_named_files(part), _reading(part)) for part in _cut(collection)]
+        return _distinct(_of_files(collection, apart))
     parts = _delayed(collection, column)
     if not parts:
         raise InvalidInputError("the collection has no partitions: there is nothing to learn from")
@@ -61,19 +70,78 @@ def partitions_of(collection: Any, column: str | None = None) -> list[Partition]
     return [Partition(f"partition {i}", recipe) for i, recipe in enumerate(recipes)]
 
 
-def _cut(files: TextFiles) -> Iterator[TextFiles]:
-    """Files in their order, small ones together; a large file is a partition of its own."""
+def _distinct(partitions: Iterator[Partition]) -> list[Partition]:
+    """The same; a name that comes again has a number."""
+    seen: Counter[str] = Counter()
+    found = []
+    for partition in partitions:
+        seen[partition.name] += 1
+        again = seen[partition.name]
+        name = partition.name if again == 1 else f"{partition.name} ({again})"
+        found.append(Partition(name, partition.value))
+    return found
+
+
+def _of_files(files: TextFiles, apart: bool) -> Iterator[Partition]:
+    """Files in their order: small ones together, large ones in pieces where lines are documents."""
     group: list[Any] = []
     size = 0
+
+    def whole() -> Partition:
+        part = TextFiles(group, files.column, files.errors, files.batch_size)
+        return Partition(_named_files(part), _reading(part))
+
+    most = 1 if apart else _PARTITION_FILES
     for path, kind in files.files:
         bytes_ = path.stat().st_size
-        if group and (size + bytes_ > _PARTITION_BYTES or len(group) >= _PARTITION_FILES):
-            yield TextFiles(group, files.column, files.errors, files.batch_size)
+        pieces = cuts(path, kind, bytes_)
+        if group and (len(pieces) > 1 or size + bytes_ > _PARTITION_BYTES or len(group) >= most):
+            yield whole()
             group, size = [], 0
+        if len(pieces) > 1:
+            for piece in pieces:
+                lines = Lines(path.resolve(), kind, files.column, files.errors, *piece)
+                yield Partition(f"{path}, bytes {piece[0]:,} to {piece[1]:,}", _recipe(lines))
+            continue
         group.append((path, kind))
         size += bytes_
     if group:
-        yield TextFiles(group, files.column, files.errors, files.batch_size)
+        yield whole()
+
+
+def cuts(path: Path, kind: str, size: int) -> list[tuple[int, int]]:
+    """Pieces of a file of lines that can be read by themselves; one for any other file."""
+    plain = path.suffix.lower() not in COMPRESSED
+    if not plain or kind not in ("lines", "jsonl") or size <= 2 * _PARTITION_BYTES:
+        return [(0, size)]
+    edges = [*range(0, size - _PARTITION_BYTES // 2, _PARTITION_BYTES), size]
+    return list(pairwise(edges))
+
+
+@dataclass
+class Lines:
+    """The lines of a file that begin in a range of bytes."""
+
+    path: Path
+    kind: str
+    column: str | None
+    errors: str
+    start: int
+    stop: int
+
+    def texts(self) -> Any:
+        import polars as pl
+
+        with self.path.open("rb") as file:
+            file.seek(max(self.start - 1, 0))
+            if self.start:
+                file.readline()  # it began before, or is the end of the line before
+            begun = file.tell()
+            data = file.read(self.stop - begun) if begun < self.stop else b""
+            if data and not data.endswith(b"\n"):
+                data += file.readline()
+        rows = stream_rows(io.BytesIO(data), self.path, self.kind, self.column, [], self.errors)
+        return pl.Series([row[0] for row in rows], dtype=pl.String)
 
 
 def _named_files(files: TextFiles) -> str:
@@ -84,14 +152,19 @@ def _named_files(files: TextFiles) -> str:
 def _reading(files: TextFiles) -> Recipe:
     # workers are to see the same files: paths that mean the same wherever they are read
     there = [(path.resolve(), kind) for path, kind in files.files]
-    whole = TextFiles(there, files.column, files.errors, files.batch_size)
-    return Recipe({"texts": (_read_column, whole)}, "texts")
+    return _recipe(TextFiles(there, files.column, files.errors, files.batch_size))
 
 
-def _read_column(files: TextFiles) -> Any:
+def _recipe(files: TextFiles | Lines) -> Recipe:
+    return Recipe({"texts": (_read_column, files)}, "texts")
+
+
+def _read_column(files: TextFiles | Lines) -> Any:
     """One column of texts, which is smaller than a list of strings and quicker to count."""
     import polars as pl
 
+    if isinstance(files, Lines):
+        return files.texts()
     columns = list(files.batches())
     return pl.concat(columns, rechunk=True) if columns else pl.Series([], dtype=pl.String)
 

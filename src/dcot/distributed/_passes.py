@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,15 @@ import numpy as np
 from dcot._exceptions import ClusterError, InvalidInputError
 from dcot._machine import format_bytes, n_threads
 from dcot._progress import Progress, announce, silent
-from dcot.distributed._leaves import STACK_BYTES, Part, add_partitions, merge, pick, read
+from dcot.distributed._leaves import (
+    STACK_BYTES,
+    Part,
+    add_partitions,
+    merge,
+    pick,
+    read_some,
+    size_of,
+)
 from dcot.distributed._partitions import Failed, Partition, Recipe
 from dcot.solvers.choice import allowance
 from dcot.sources import Sum
@@ -30,8 +39,9 @@ LEAF_BYTES = 1e9
 LEAVES = 4
 # Documents as texts, as terms, stacked, and transposed, in a task.
 _COPIES = 4
-# Sums grow by merging, and what a leaf has finished waits for others.
-_HELD = 3
+# The sums of a leaf that is being made (parts that are not merged yet can double them), those of
+# one that is finished and waits for others, and what these are merged to.
+_HELD = 4
 # The part of a worker's memory that sums may take.
 _SHARE = 0.7
 # What is larger than this does not travel with the graph, but once to each worker.
@@ -78,8 +88,12 @@ class DaskPasses:
     def first(self) -> Any:
         from dask import delayed
 
+        steps = shared(self.steps, None)
         for partition in self._remaining():
-            value = delayed(read, pure=False)(*self._reading(partition, shared(self.steps, None)))
+            start = self._starts().get(partition.name, 0)
+            options = (self.options.retries, self.options.on_error)
+            task = delayed(read_some, pure=False)
+            value = task(partition.value, partition.name, start, steps, *options)
             (documents,) = compute([value], self.options)
             if not isinstance(documents, Failed) and count_of(documents):
                 return documents
@@ -108,12 +122,10 @@ class DaskPasses:
         for attempt in range(self.options.retries + 1):
             try:
                 return compute(self._trees(groups, leaves), self.options)
-            except _LostError as error:  # what only a lost worker had: send it anew
+            except LostError:  # what only a lost worker had: send it anew
+                self.state.pop("steps", None)
                 if attempt == self.options.retries:
-                    raise ClusterError(
-                        f"workers were lost {attempt + 1} times in one pass ({error}): see the "
-                        "logs of the workers; they may have too little memory"
-                    ) from error
+                    raise
         raise AssertionError("not reached")
 
     # -- the graph ------------------------------------------------------------------------------
@@ -145,6 +157,13 @@ class DaskPasses:
             filled += size
         return leaves
 
+    def _steps(self) -> Any:
+        """The steps as workers have them: sent once, not in every pass."""
+        kept = self.state.get("steps")
+        if kept is None or kept[0] is not self.steps:
+            kept = self.state["steps"] = (self.steps, shared(self.steps, self.options.client))
+        return kept[1]
+
     def _starts(self) -> dict[str, int]:
         starts, done = {}, 0
         for name, count in (self.state["counts"] or {}).items():
@@ -152,17 +171,12 @@ class DaskPasses:
             done += count
         return starts
 
-    def _reading(self, partition: Partition, steps: Any) -> tuple[Any, ...]:
-        start = self._starts().get(partition.name, 0)
-        options = (self.options.retries, self.options.on_error)
-        return partition.value, partition.name, start, steps, *options
-
     def _trees(self, groups: list[list[Sum]], leaves: list[list[Partition]]) -> list[Any]:
         """A tree of tasks for each group of sums; at their common leaves, all groups are made."""
         from dask import delayed
 
         client, starts = self.options.client, self._starts()
-        steps, all_groups = shared(self.steps, client), shared(groups, client)
+        steps, all_groups = self._steps(), shared(groups, client)
         options = (self.options.retries, self.options.on_error)
         made = []
         for leaf in leaves:
@@ -172,7 +186,7 @@ class DaskPasses:
             made.append(add(values, names, steps, all_groups, *options))
         roots = []
         for number, group in enumerate(groups):
-            given = shared(group, client)
+            given = shared([without_data(one) for one in group], client)
             level = [delayed(pick, pure=False)(parts, number) for parts in made]
             join = delayed(merge, pure=False)
             while len(level) > 1:
@@ -182,32 +196,38 @@ class DaskPasses:
 
     def _waves(self, sums: Sequence[Sum], leaves: list[list[Partition]]) -> list[list[list[Sum]]]:
         """Groups of sums, and which of them are made in one pass: as many as workers can hold."""
-        groups = _groups(sums)
-        sizes = [sum(map(largest, group)) for group in groups]
+        one_group = self.options.client == "processes"  # to which a leaf is sent for each group
+        groups = [list(sums)] if one_group else _groups(sums)
         known = self.state["sizes"]
         most = max((known.get(part.name, 0.0) for leaf in leaves for part in leaf), default=0.0)
         documents = _COPIES * max(most, min(STACK_BYTES, sum(known.values())))
-        room = (_SHARE * _memory(self.options.client) - documents) / _HELD
+        given = sum(map(sent, sums))
+        room = (_SHARE * _memory(self.options.client) - documents - given) / _HELD
         waves: list[list[list[Sum]]] = []
-        filled = 0.0
-        held = 0.0
-        for group, size in zip(groups, sizes, strict=True):
+        filled = held = 0.0
+        for group in groups:
+            size = sum(map(largest, group))
             if not waves or filled + size > room:
                 waves.append([])
                 filled = 0.0
             waves[-1].append(group)
             filled += size
             held = max(held, filled)
-        if held and "need" not in self.state:
-            self.state["need"] = _HELD * held + documents
-            tasks = f"{len(leaves):,} task{'s' if len(leaves) > 1 else ''}"
-            again = f" in {len(waves)} passes" if len(waves) > 1 else ""
-            announce(
-                self.progress,
-                f"{len(self.partitions):,} partitions, {tasks}{again}: a thread of a worker needs "
-                f"at most about {format_bytes(self.state['need'])}",
-            )
+        self._say(_HELD * held + documents + given, len(leaves), len(waves))
         return waves
+
+    def _say(self, need: float, tasks: int, passes: int) -> None:
+        """What a thread of a worker needs; again only if it is much more than was said."""
+        if need <= 1.2 * self.state.get("need", 0.0):
+            return
+        self.state["need"] = need
+        text = f"{len(self.partitions):,} partitions, {tasks:,} task{'s' if tasks > 1 else ''}"
+        if passes > 1:
+            text += f" in {passes} passes (fewer with smaller partitions or more memory)"
+        announce(
+            self.progress,
+            f"{text}: a thread of a worker needs at most about {format_bytes(need)}",
+        )
 
     def _check(self, parts: list[Part]) -> None:
         """The same documents in every pass, however often a partition was tried."""
@@ -276,6 +296,21 @@ def largest(one: Sum) -> float:
     return float(len(found.origin)) ** 2 * 8 if hasattr(one, "origin") else 0.0
 
 
+def sent(one: Sum) -> float:
+    """Bytes that a sum brings along to every worker, where they are many."""
+    found: Any = one
+    return float(found.dense.nbytes) if hasattr(one, "dense") else 0.0
+
+
+def without_data(one: Sum) -> Sum:
+    """A sum that can merge, which asks for nothing of what it adds up with."""
+    light = copy(one)
+    for name in ("dense", "mean", "layers", "origin", "targets"):
+        if hasattr(light, name):
+            setattr(light, name, None)
+    return light
+
+
 # -- things that tasks share --------------------------------------------------------------------
 
 
@@ -284,6 +319,9 @@ class Shared:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+    def __sizeof__(self) -> int:
+        return size_of(self.value)
 
 
 def shared(value: Any, client: Any) -> Any:
@@ -294,14 +332,26 @@ def shared(value: Any, client: Any) -> Any:
     if not isinstance(client, str) and client is not None:
         size = len(pickle.dumps(opaque, protocol=5, buffer_callback=None))
         if size > _EMBEDDED:
-            return client.scatter(opaque, broadcast=True, hash=False)
+            return _scattered(client, opaque)
     return delayed(opaque, traverse=False, pure=False)
+
+
+def _scattered(client: Any, value: Any) -> Any:
+    from distributed import TimeoutError as Late
+
+    try:
+        return client.scatter(value, broadcast=True, hash=False)
+    except (Late, TimeoutError, OSError) as error:
+        raise ClusterError(
+            f"the workers cannot be reached ({error or type(error).__name__}): are there any, and "
+            "do they answer?"
+        ) from error
 
 
 # -- running ------------------------------------------------------------------------------------
 
 
-class _LostError(Exception):
+class LostError(ClusterError):
     """Data that was sent to workers is gone with them."""
 
 
@@ -337,12 +387,16 @@ def _on_cluster(tasks: list[Any], options: Options) -> list[Any]:
             "use smaller partitions, or workers with more memory"
         ) from error
     except (Late, TimeoutError) as error:
+        limit = "" if options.timeout is None else f" within timeout={options.timeout:g} s"
         raise ClusterError(
-            f"the cluster gave no result within timeout={options.timeout:g} s: are there workers, "
-            "and do they answer? Raise timeout if the work takes longer"
+            f"the cluster gave no result{limit}: are there workers, and do they answer? Raise "
+            "timeout if the work takes longer"
         ) from error
     except CancelledError as error:
-        raise _LostError(str(error)) from error
+        raise LostError(
+            f"workers were lost with what they had been sent ({error}): see their logs; they may "
+            "have too little memory"
+        ) from error
     finally:
         client.cancel(futures)
 

@@ -78,14 +78,16 @@ class LocalPasses:
             if first is not None:
                 return self._through(first, 0)
         else:
+            done = 0
             for batch in self.source.batches():
                 try:
-                    value = self._through(batch.documents, 0)
+                    value = self._through(batch.documents, done)
                 except (DcotError, ValueError, TypeError) as error:
                     self.source.failed(batch.name, error)
                     continue
                 if count_of(value):
                     return value
+                done += count_of(batch.documents)
         raise InvalidInputError("the source has no documents: there is nothing to learn from")
 
     def totals(self, sums: Sequence[Sum], message: str) -> list[Any]:

@@ -166,7 +166,7 @@ class _Fit:
             totals = self._pass(sums, "scatter matrix")
         if plan.storage == "sparse":
             return SparseScatter(totals, self.request.d)
-        return PackedScatter.of_parts(totals)
+        return PackedScatter.of_parts(totals, panels_of(self.request.d), self.dtype)
 
     # -- the first layer ------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dcot._machine import run_threads
 from dcot.solvers._base import quiet
-from dcot.streaming.sums import PANEL, added, panels_of
+from dcot.streaming.sums import PANEL, panels_of
 
 Array = NDArray[Any]
 
@@ -37,9 +37,14 @@ class PackedScatter:
         self.bounds = list(zip([0, *stops[:-1]], stops, strict=True))
 
     @classmethod
-    def of_parts(cls, totals: Sequence[Any]) -> PackedScatter:
-        """From what panel sums give: arrays, or lists of sparse and dense parts."""
-        return cls([_dense(total) for total in totals])
+    def of_parts(
+        cls, totals: Sequence[Any], bounds: Sequence[tuple[int, int]], dtype: Any
+    ) -> PackedScatter:
+        """From what panel sums give: arrays, or lists of parts, which are emptied on the way."""
+        panels = []
+        for total, (start, stop) in zip(totals, bounds, strict=True):
+            panels.append(_dense(total, (stop - start, stop), dtype))
+        return cls(panels)
 
     @property
     def d(self) -> int:
@@ -129,13 +134,21 @@ def _triangular(lower: Array, right: Array, transposed: bool = False) -> Array:
     return solved
 
 
-def _dense(total: Any) -> Array:
+def _dense(total: Any, shape: tuple[int, int], dtype: Any) -> Array:
     if isinstance(total, np.ndarray):
         return total
-    parts = total if isinstance(total, list) else [total]
-    out = parts[0].toarray() if sp.issparse(parts[0]) else parts[0]
-    for part in parts[1:]:
-        out = added(out, part)
+    if not total:
+        return np.zeros(shape, dtype=dtype)
+    largest = total.pop(0)
+    out: Any = largest.toarray() if sp.issparse(largest) else np.require(largest, None, ["C", "W"])
+    del largest
+    while total:
+        part = total.pop()
+        if sp.issparse(part):
+            rows = np.repeat(np.arange(shape[0]), np.diff(part.indptr))
+            out[rows, part.indices] += part.data
+        else:
+            out += part
     return np.ascontiguousarray(out)
 
 

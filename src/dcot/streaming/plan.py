@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 # Measured with ``python -m benchmarks.scale constants``; operations per second and thread.
 PAIRS = 0.06e9  # pairs of terms added to a scatter matrix in panels
-SPARSE_PAIRS = 0.02e9  # the same to a sparse one
+SPARSE_PAIRS = 0.04e9  # the same to a sparse one
 READ = 30e6  # values of a matrix read and checked, where no pass was timed
 # A batch of texts and its weighted terms, beside whatever is kept; and with its products.
 TEXT_BYTES = 30e6
@@ -137,7 +137,7 @@ def plans(corpus: Corpus, r: int, itemsize: int, noise: float) -> list[Plan]:
     fixed = steps * 2.0 * d * d * r / dense
     found.append(Plan("packed", "cg", half + rest, fill + fixed, fixed, 1, r))
     cells = 2 * corpus.cells
-    fill = read + corpus.pairs / (SPARSE_PAIRS * threads)
+    fill = read + corpus.pairs / SPARSE_PAIRS  # on one thread
     fixed = steps * 2 * cells * r / sparse
     memory = 2 * cells * (4 + s) + rest
     found.append(Plan("sparse", "cg", memory, fill + fixed, fixed, 1, r))

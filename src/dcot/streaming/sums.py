@@ -48,8 +48,10 @@ class Block:
     @classmethod
     def stack(cls, blocks: Sequence[Block]) -> Block:
         """Blocks that follow one another, as one."""
-        sparse = sp.issparse(blocks[0].X)
         matrices = [block.X for block in blocks]
+        sparse = any(map(sp.issparse, matrices))
+        if sparse:
+            matrices = [sp.csr_array(matrix) for matrix in matrices]
         X = sp.vstack(matrices, format="csr") if sparse else np.vstack(matrices)
         known = [block.weights for block in blocks if block.weights is not None]
         weights = np.concatenate(known) if len(known) == len(blocks) else None
@@ -66,6 +68,13 @@ class Block:
         if self.weights is None:
             return self.X
         return scale_rows(self.X, np.sqrt(self.weights).astype(self.X.dtype))
+
+    @cached_property
+    def sparse(self) -> Block:
+        """The same as CSR."""
+        if sp.issparse(self.X):
+            return self
+        return Block(sp.csr_array(self.X), self.weights, self.start)
 
     @cached_property
     def transpose(self) -> Matrix:
@@ -146,7 +155,8 @@ class PanelSum:
         T = block.transpose
         arrays = (T.indptr, T.indices, T.data, X.indptr, X.indices, X.data)
         part = int(T.indptr[self.stop] - T.indptr[self.start])
-        run_threads(add_scatter, *arrays, self.start, total, work=part * (X.nnz / X.shape[0]))
+        work = part * X.nnz / max(X.shape[0], 1)
+        run_threads(add_scatter, *arrays, self.start, total, work=work)
         return total
 
     def merge(self, left: Array, right: Array) -> Array:
@@ -170,8 +180,7 @@ class SparsePanelSum:
         return []
 
     def add(self, total: list[Any], block: Block) -> list[Any]:
-        if not sp.issparse(block.X):  # and so that nothing is written above the diagonal
-            block = Block(sp.csr_array(block.X), block.weights, block.start)
+        block = block.sparse  # nothing is to be written above the diagonal
         if total and not sp.issparse(total[0]):  # the largest part; dense ones are large
             PanelSum(self.start, self.stop, self.dtype).add(total[0], block)
             return total
@@ -219,7 +228,7 @@ class SparsePanelSum:
         columns = np.concatenate([part[0] for part in parts]).astype(kind, copy=False)
         values = np.concatenate([part[1] for part in parts])
         shape = (self.stop - self.start, self.stop)
-        return sp.csr_array((values, columns, pointers.astype(kind)), shape=shape)
+        return _smaller(sp.csr_array((values, columns, pointers.astype(kind)), shape=shape))
 
     def merge(self, left: list[Any], right: list[Any]) -> list[Any]:
         for part in right:
@@ -227,6 +236,8 @@ class SparsePanelSum:
         return left
 
     def _with(self, total: list[Any], part: Any) -> list[Any]:
+        if not _size(part):
+            return total
         total = sorted([*total, part], key=_size, reverse=True)
         while len(total) > 1 and _size(total[-2]) < 2 * _size(total[-1]):
             last, before = total.pop(), total.pop()
@@ -239,13 +250,17 @@ def _size(matrix: Any) -> int:
     return int(matrix.nnz if sp.issparse(matrix) else matrix.size)
 
 
+def _smaller(matrix: Any) -> Any:
+    """A sparse matrix, or the dense one where that takes less memory."""
+    return matrix.toarray() if 2 * matrix.nnz > matrix.shape[0] * matrix.shape[1] else matrix
+
+
 def added(left: Any, right: Any) -> Any:
     """The sum of two matrices, each sparse or dense; dense where that takes less memory."""
     if not sp.issparse(left) and not sp.issparse(right):
         return left + right
     if sp.issparse(left) and sp.issparse(right):
-        both = left + right
-        return both.toarray() if 2 * both.nnz > both.shape[0] * both.shape[1] else both
+        return _smaller(left + right)
     dense, sparse = (right.copy(), left) if sp.issparse(left) else (left.copy(), right)
     rows = np.repeat(np.arange(sparse.shape[0]), np.diff(sparse.indptr))
     dense[rows, sparse.indices] += sparse.data

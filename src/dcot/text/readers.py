@@ -20,7 +20,7 @@ from dcot.text.decoding import DecodedFile, opened
 
 PathLike = str | Path
 
-_COMPRESSED = (".gz", ".zst", ".zstd")
+COMPRESSED = (".gz", ".zst", ".zstd")
 _KINDS = {
     ".txt": "lines",
     ".jsonl": "jsonl",
@@ -135,7 +135,7 @@ def _files_at(path: Path, kind: str | None) -> list[tuple[Path, str]]:
 
 def _suffix(path: Path) -> str:
     """The suffix below that of the compression."""
-    plain = path.with_suffix("") if path.suffix.lower() in _COMPRESSED else path
+    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     return plain.suffix.lower()
 
 

@@ -8,6 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
 
 def loads(folder: str, name: str) -> int:
     """Count this load of a partition, and return how many there were."""
@@ -52,3 +55,48 @@ def waiting(value: Any, folder: str) -> Any:
     while not (Path(folder) / "over").exists():
         time.sleep(0.05)
     return value
+
+
+def generated(seed: int, n: int = 4000, d: int = 3000, length: int = 40) -> Any:
+    """A partition that is made where it is needed."""
+    rng = np.random.default_rng(seed)
+    columns = (d * rng.random((n, length)) ** 3).astype(np.int32)
+    values = np.ones(n * length, dtype=np.float32)
+    X = sp.csr_array((values, columns.ravel(), np.arange(0, n * length + 1, length)), shape=(n, d))
+    X.sum_duplicates()
+    return X
+
+
+def memory_from_now_on() -> int:
+    """Let the peak of this process count from now on; what it has."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return _status("VmRSS")
+
+
+def peak_memory() -> int:
+    return _status("VmHWM")
+
+
+def _status(field: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) * 1024
+    raise AssertionError(field)
+
+
+class KillingSum:
+    """Counts documents; the first merge takes its worker down."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def empty(self) -> int:
+        return 0
+
+    def add(self, total: int, block: Any) -> int:
+        return total + len(block)
+
+    def merge(self, left: int, right: int) -> int:
+        if loads(self.folder, "merging") == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return left + right

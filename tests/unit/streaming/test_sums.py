@@ -28,7 +28,7 @@ def scatter_of(kind, blocks, d, rows):
         for block in blocks:
             total = one.add(total, block)
         totals.append(total)
-    return PackedScatter.of_parts(totals).full()
+    return PackedScatter.of_parts(totals, panels_of(d, rows), np.float64).full()
 
 
 @pytest.mark.parametrize("kind", [PanelSum, SparsePanelSum])
@@ -66,9 +66,8 @@ def test_a_sparse_sum_that_fills_up_becomes_dense_and_goes_on():
     other = one.add(one.empty(), Block(X[:200].toarray()))  # a dense block, into a dense sum
     other = one.add(other, Block(X[200:].toarray()))
     for found in (total, other):
-        np.testing.assert_allclose(
-            np.tril(PackedScatter.of_parts([found]).full()), np.tril((X.T @ X).toarray())
-        )
+        whole = PackedScatter.of_parts([list(found)], [(0, 50)], np.float64).full()
+        np.testing.assert_allclose(np.tril(whole), np.tril((X.T @ X).toarray()))
         assert not np.triu(sum(np.asarray(sp.csr_array(part).todense()) for part in found), 1).any()
 
 
@@ -103,3 +102,16 @@ def test_moments_do_not_depend_on_the_pieces(monkeypatch):
     assert got.n == pytest.approx(expected.n)
     assert (again.n, again.nnz) == (size.n, size.nnz)
     assert again.pairs == pytest.approx(size.pairs)
+
+
+def test_blocks_of_two_kinds_stack():
+    X = documents(20, 6, 0.4)
+    both = Block.stack([Block(X[:5].toarray()), Block(X[5:])])
+    assert (both.X != X).nnz == 0
+
+
+def test_a_block_without_documents_adds_nothing():
+    one = PanelSum(0, 6, np.float64)
+    total = one.add(one.empty(), Block(sp.csr_array((0, 6))))
+    assert not total.any()
+    assert SparsePanelSum(0, 6, np.float64).add([], Block(sp.csr_array((0, 6)))) == []
