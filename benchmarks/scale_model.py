@@ -6,9 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from dcot.distributed._leaves import STACK_BYTES
+from dcot.distributed._passes import _COPIES as COPIES
+from dcot.distributed._passes import _HELD as HELD
+from dcot.distributed._passes import _SHARE as SHARE
+
 # Assumptions that are not measured; change them for your own cluster.
 NETWORK = 1.25e9  # bytes per second and machine: 10 Gbit/s
 PRICE = 0.04  # dollars per core and hour
+MEMORY = 16e9  # bytes of a worker
 STEPS = 6  # of conjugate gradients at noise 0.9
 
 
@@ -67,6 +73,9 @@ def extrapolation(
     pairs = c["pairs a document"] * n
     fill = pairs / (workers * cores * c["pairs/s into a sparse scatter matrix, one thread"])
     matrix, block = d * d / 2 * 4.0, float(d) * r * 4
+    documents = COPIES * STACK_BYTES
+    passes = np.ceil(HELD * matrix / (SHARE * MEMORY / cores - documents))
+    worker = cores * (HELD * matrix / passes + documents)
     levels = np.ceil(np.log(workers) / np.log(4))
     send = levels * matrix / workers / NETWORK + matrix / NETWORK  # up the tree, then to the caller
     factor = (d**3 / 3 + 2.0 * d * d * r) / c["factorisation flop/s"]
@@ -75,28 +84,31 @@ def extrapolation(
     cg = (STEPS + 1) * (weigh + product + moved)
     ways = {
         "scatter matrix, factorised by the caller": (
-            vocabulary + weigh + fill + send,
+            vocabulary + passes * weigh + fill + send,
             factor,
+            worker,
             matrix + 3 * block,
             (workers * levels / 4 + 1) * matrix,
         ),
         "conjugate gradients over the partitions": (
             vocabulary + weigh + cg,
             0.0,
+            cores * ((HELD + 1) * block + documents),
             6 * block,
             (STEPS + 1) * 2 * workers * block,
         ),
     }
     lines = [
-        "| way | workers, min | then the caller, min | its memory, GB | network, TB | cost, $ |",
-        "|---|---|---|---|---|---|",
+        "| way | workers, min | a worker's memory, GB | then the caller, min | its memory, GB "
+        "| network, TB | cost, $ |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for name, (busy, alone, memory, network) in ways.items():
+    for name, (busy, alone, held, memory, network) in ways.items():
         hours = (busy + alone) / 3600
         money = hours * (workers + 1) * cores * PRICE
         lines.append(
-            f"| {name} | {busy / 60:.0f} | {alone / 60:.0f} | {memory / 1e9:.1f} | "
-            f"{network / 1e12:.2f} | {money:.0f} |"
+            f"| {name} | {busy / 60:.0f} | {held / 1e9:.1f} | {alone / 60:.0f} | "
+            f"{memory / 1e9:.1f} | {network / 1e12:.2f} | {money:.0f} |"
         )
     return lines
 
