@@ -20,6 +20,7 @@ def write_transformed(
     source: Source,
     path: str | Path,
     overwrite: bool,
+    resume: bool | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Transform with ``model``, whose fitted DCoT is ``dcot``."""
@@ -35,6 +36,7 @@ def write_transformed(
         model=fingerprint(model, dcot),
         names=model.get_feature_names_out().tolist(),
         overwrite=overwrite,
+        resume=resume,
         progress=progress,
     )
 
