@@ -15,8 +15,10 @@ import pytest
 import scipy.sparse as sp
 from tests.unit.streaming.corpus import matrix, texts
 
+import dcot
 from dcot import DCoT, DcotError, DCoTVectorizer
 from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError, OutputError
+from dcot._writing import fingerprint
 from dcot.streaming import writing
 
 
@@ -343,6 +345,79 @@ def test_what_is_there_is_not_replaced(model, X, tmp_path):
         model.transform_to(X, path)
     with pytest.raises(InvalidParameterError, match="does not exist"):
         model.transform_to(X, tmp_path / "no" / "z.npy")
+
+
+def upper(text):
+    return text.upper().split()
+
+
+def lower(text):
+    return text.lower().split()
+
+
+CHANGES = [
+    {},
+    {"squash": "tanh"},
+    {"output": "last"},
+    {"normalize": "center"},
+    {"normalize": None},
+    {"n_components": 5},
+    {"dtype": "float64"},
+    {"weighting": "bm25"},
+    {"norm": None},
+    {"sublinear_tf": False},
+    {"weighting": "bm25", "k1": 2.0},
+    {"binary": True},
+    {"lowercase": False},
+    {"ngram_range": (1, 2)},
+    {"stop_words": ["w001", "w002"]},
+    {"token_pattern": r"\w+"},
+    {"analyzer": upper},
+    {"analyzer": lower},
+]
+
+
+def test_the_fingerprint_changes_with_the_settings():
+    marks = []
+    for change in CHANGES:
+        made = DCoTVectorizer(**{"n_prototypes": 10, "solver": "primal", **change}).fit(texts(60))
+        marks.append(fingerprint(made, made.dcot_))
+    assert len(set(marks)) == len(CHANGES)
+
+
+def alike():
+    made = DCoTVectorizer(n_prototypes=10, solver="primal", squash="identity").fit(texts())
+    return made, made.dcot_
+
+
+def test_the_fingerprint_hears_of_what_is_not_in_the_coefficients():
+    model, inner = alike()
+    before = fingerprint(model, inner)
+    for layer in inner.layers_:
+        layer.squash = "tanh"
+    squashed = fingerprint(model, inner)
+    inner.layers_[0].mean_[0] += 1
+    moved = fingerprint(model, inner)
+    model.weighting_.norm = None
+    unscaled = fingerprint(model, inner)
+    model.weighting_.mean_length_ += 1
+    longer = fingerprint(model, inner)
+    model.counter_.lowercase = False
+    assert len({before, squashed, moved, unscaled, longer, fingerprint(model, inner)}) == 6
+
+
+def test_the_fingerprint_stays(tmp_path):
+    model, inner = alike()
+    before = fingerprint(model, inner)
+    model.counter_.stop_words = {"two", "a", "the"}
+    some = fingerprint(model, inner)
+    model.counter_.stop_words = {"the", "a", "two"}
+    model.counter_.n_threads = 1
+    assert fingerprint(model, inner) == some != before
+    model, inner = alike()
+    model.save(tmp_path / "model")
+    loaded = dcot.load(tmp_path / "model")
+    assert fingerprint(loaded, loaded.dcot_) == before
 
 
 def test_sparse_features_and_sources_in_the_wrong_place(X, tmp_path):
