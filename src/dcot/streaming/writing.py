@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterator
@@ -33,6 +34,7 @@ Array = NDArray[Any]
 _SLICE_BYTES = 64 << 20
 _SYNC_BYTES = 256 << 20
 _HEADER = 128  # bytes; fits any shape
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass
@@ -286,14 +288,19 @@ def _note(path: Path, noted: Noted, writer: _Writer, here: Noted) -> None:
 
 
 def _cannot_write(error: OSError, path: Path, noted: Noted, anew: bool) -> OutputError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    why = "there is no more room" if full else f"writing failed ({error.strerror or error})"
+    what = "make room" if error.errno in _FULL else "see to it"
     how = ", with resume=True," if anew else ""
     return OutputError(
-        f"{path}: {why}. The features of {noted.rows:,} documents are written and safe: "
-        f"{'make room' if full else 'see to it'} and call again with the same path and source{how} "
-        "to go on from there"
+        f"{path}: {reason_of(error)}. The features of {noted.rows:,} documents are written and "
+        f"safe: {what} and call again with the same path and source{how} to go on from there"
     )
+
+
+def reason_of(error: OSError) -> str:
+    """Why writing failed, in words."""
+    if error.errno in _FULL:
+        return "there is no more room"
+    return f"writing failed ({error.strerror or error})"
 
 
 # -- one array ----------------------------------------------------------------------------------
@@ -355,6 +362,25 @@ def _write_all(file: Any, data: Any) -> None:
 # -- a folder of parquet files ------------------------------------------------------------------
 
 
+def write_parquet(frame: Any, path: Path) -> None:
+    """Write a frame of polars, which hides the number of the system's errors in their text."""
+    from polars.exceptions import PolarsError
+
+    try:
+        frame.write_parquet(path, compression="lz4")
+    except (PolarsError, OSError) as error:
+        found = re.search(r"os error (\d+)", str(error))
+        if found is None:
+            raise OSError(errno.EIO, str(error)) from error
+        raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from error
+
+
+def sync_file(path: Path) -> None:
+    """Make sure that a file is on the disk."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 class _Parquet:
     """A file for some tens of megabytes of features, named after its first document."""
 
@@ -379,16 +405,12 @@ class _Parquet:
         documents = np.arange(first, first + len(features), dtype=np.int64)
         frame = pl.DataFrame({"document": documents, "features": features})
         part = self.folder / f"part-{first:015d}.parquet"
-        try:
-            frame.write_parquet(part, compression="lz4")
-        except pl.exceptions.PolarsError as error:  # it hides the number of the system's error
-            raise OSError(errno.EIO, str(error)) from error
+        write_parquet(frame, part)
         self.unsynced.append(part)
 
     def sync(self) -> None:
         for part in self.unsynced:
-            with part.open("rb") as file:
-                os.fsync(file.fileno())
+            sync_file(part)
         self.unsynced.clear()
 
     def finish(self, rows: int) -> None:

@@ -458,6 +458,19 @@ def test_a_full_disk_keeps_what_is_written(tmp_path):
     assert "no more room. The features of 200 documents are written" in done.stdout
 
 
+def test_a_full_disk_and_a_folder(model, X, tmp_path, no_room):
+    """The files that are complete stay; the one that is not is made again."""
+    model.transform_to(X[:100], tmp_path / "one")
+    size = next((tmp_path / "one").glob("part-*")).stat().st_size
+    with no_room(size + 100):
+        model.transform_to([X[:100]], tmp_path / "z")  # there is room for as much as this
+        with pytest.raises(OutputError, match=r"no more room\. The features of 100 documents"):
+            model.transform_to([X[:100], X[100:]], tmp_path / "more")
+    assert len(list((tmp_path / "more.partial").glob("part-*"))) == 2  # one of them cut off
+    assert model.transform_to([X[:100], X[100:]], tmp_path / "more") == 400
+    np.testing.assert_array_equal(read(tmp_path / "more"), model.transform(X))
+
+
 def test_an_output_error_is_ours():
     assert issubclass(OutputError, DcotError)
 
