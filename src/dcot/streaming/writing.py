@@ -57,6 +57,7 @@ class Noted:
 class _Writer(Protocol):
     def start(self, rows: int) -> None: ...
     def write(self, features: Array, first: int) -> None: ...
+    def cut(self, rows: int) -> None: ...
     def sync(self) -> None: ...
     def finish(self, rows: int) -> None: ...
     def close(self) -> None: ...
@@ -145,6 +146,7 @@ def _copy(
     except BaseException:
         if here.batches > noted.batches:
             with suppress(OSError):  # what went wrong first is what has to be told
+                writer.cut(here.rows)  # a full disk needs room for the note
                 _note(path, noted, writer, here)
         raise
     documents_done(progress, "transform", here.rows, here.rows, finished=True)
@@ -240,8 +242,9 @@ def _partial(path: Path) -> Path:
 def _begin(path: Path, fresh: Noted, overwrite: bool, resume: bool) -> Noted:
     """What an earlier call left to take up, or a fresh start."""
     if path.exists() and not overwrite:
+        also = " and resume=True, to go on with what was begun" if in_progress(path) else ""
         raise InvalidParameterError(
-            f"{path} is there already: give another path, or set overwrite=True"
+            f"{path} is there already: give another path, or set overwrite=True{also}"
         )
     if not path.parent.is_dir():
         raise InvalidParameterError(f"the folder {path.parent} does not exist: make it first")
@@ -252,18 +255,16 @@ def _begin(path: Path, fresh: Noted, overwrite: bool, resume: bool) -> Noted:
         return fresh
     try:
         found = json.loads(record.read_text())
-        if "checksum" not in found:
-            raise InvalidInputError(
-                f"{path} was begun by an older version of dcot, which did not note all that is "
-                "needed to go on: set overwrite=True to start again"
-            )
         noted = Noted(**found)
-    except InvalidInputError:
-        raise
     except (ValueError, TypeError) as error:
         raise InvalidInputError(
             f"{record} is damaged: set overwrite=True to start again"
         ) from error
+    if "checksum" not in found:
+        raise InvalidInputError(
+            f"{path} was begun by an older version of dcot, which did not note all that is needed "
+            "to go on: set overwrite=True to start again"
+        )
     if (noted.model, noted.width, noted.dtype) != (fresh.model, fresh.width, fresh.dtype):
         raise InvalidParameterError(
             f"{path} was begun with another model: go on with that one, or set overwrite=True to "
@@ -315,17 +316,20 @@ class _Npy:
 
     def start(self, rows: int) -> None:
         partial = _partial(self.path)
-        row_bytes = self.noted.width * np.dtype(self.noted.dtype).itemsize
-        end = _HEADER + rows * row_bytes
-        if rows and partial.exists() and partial.stat().st_size >= end:
+        if rows and partial.exists() and partial.stat().st_size >= self._end(rows):
             self.file = partial.open("r+b", buffering=0)
         else:
             self.file = partial.open("w+b", buffering=0)
             self.noted.begin_anew()
-            rows, end = 0, _HEADER
-        self.file.truncate(end)
-        self._header(rows)
-        self.file.seek(end)
+        self._header(self.noted.rows)
+        self.cut(self.noted.rows)
+
+    def _end(self, rows: int) -> int:
+        return _HEADER + rows * self.noted.width * np.dtype(self.noted.dtype).itemsize
+
+    def cut(self, rows: int) -> None:
+        self.file.truncate(self._end(rows))
+        self.file.seek(self._end(rows))
 
     def _header(self, rows: int) -> None:
         shape = f"({rows}, {self.noted.width})"
@@ -395,9 +399,13 @@ class _Parquet:
         if rows and not self.folder.exists():
             self.noted.begin_anew()
         self.folder.mkdir(exist_ok=True)
+        self.cut(self.noted.rows)
+
+    def cut(self, rows: int) -> None:
         for part in self.folder.glob("part-*.parquet"):
-            if int(part.stem.removeprefix("part-")) >= self.noted.rows:
+            if int(part.stem.removeprefix("part-")) >= rows:
                 part.unlink()
+        self.unsynced = [part for part in self.unsynced if part.exists()]
 
     def write(self, features: Array, first: int) -> None:
         import polars as pl
