@@ -492,8 +492,7 @@ def test_a_full_disk_names_the_file_and_the_partition(expected, tmp_path, no_roo
         on_dask.transform_to(expected, small, path, **options)
     words = r"part-000001\.parquet: there is no more room\. The features of partition 1 are not"
     assert re.search(words, str(caught.value))
-    assert not list(path.glob("*.tmp"))
-    assert not (path / "part-000001.parquet").exists()
+    assert not list(path.glob("part-000001.*"))  # another thread may still be at the other one
     assert on_dask.transform_to(expected, small, path, **options) == 300
     np.testing.assert_allclose(read(path), expected.transform(TEXTS), atol=1e-12)
 
