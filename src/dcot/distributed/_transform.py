@@ -17,7 +17,7 @@ from dcot.distributed._cluster import connected
 from dcot.distributed._partitions import Failed, Partition, _cut, failed, load, partitions_of
 from dcot.distributed._passes import Options, compute, shared
 from dcot.sources._passes import count_of
-from dcot.streaming.writing import reason_of, sync_file, write_parquet
+from dcot.streaming.outputs import reason_of, sync_file, write_parquet
 from dcot.text.readers import TextFiles
 
 

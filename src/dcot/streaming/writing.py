@@ -8,59 +8,26 @@ an ``.npy`` array, or a folder of parquet files.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import re
-import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from dcot._exceptions import DcotError, InvalidInputError, InvalidParameterError, OutputError
 from dcot._progress import Progress, announce, documents_done, silent
 from dcot.sources import Batch, Source
 from dcot.sources._passes import count_of
-
-Array = NDArray[Any]
+from dcot.streaming.outputs import FULL, Noted, Npy, Parquet, Writer, reason_of
 
 _SLICE_BYTES = 64 << 20
 _SYNC_BYTES = 256 << 20
-_HEADER = 128  # bytes; fits any shape
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-@dataclass
-class Noted:
-    """How far the output has come: whole batches of the source, their documents and checksum."""
-
-    model: str
-    width: int
-    dtype: str
-    kind: str
-    batches: int = 0
-    rows: int = 0
-    checksum: int = 0
-
-    def begin_anew(self) -> None:
-        """Nothing is left of what was written."""
-        self.batches = self.rows = self.checksum = 0
-
-
-class _Writer(Protocol):
-    def start(self, rows: int) -> None: ...
-    def write(self, features: Array, first: int) -> None: ...
-    def cut(self, rows: int) -> None: ...
-    def sync(self) -> None: ...
-    def finish(self, rows: int) -> None: ...
-    def close(self) -> None: ...
 
 
 def write_features(
@@ -93,8 +60,8 @@ def write_features(
     resume = not overwrite if resume is None else resume
     kind = "npy" if path.suffix == ".npy" else "parquet"
     noted = _begin(path, Noted(model, width, np.dtype(dtype).str, kind), overwrite, resume)
-    make = _Npy if kind == "npy" else _Parquet
-    writer: _Writer = make(path, noted, names)
+    make = Npy if kind == "npy" else Parquet
+    writer: Writer = make(path, noted, names)
     try:
         writer.start(noted.rows)
         if noted.rows:
@@ -116,7 +83,7 @@ def _copy(
     source: Source,
     path: Path,
     noted: Noted,
-    writer: _Writer,
+    writer: Writer,
     progress: Progress,
 ) -> int:
     begun, here = replace(noted), replace(noted)  # what is taken up, and the last whole batch
@@ -206,7 +173,7 @@ def _joined(texts: Any) -> bytes:
 
 
 def _write_batch(
-    transform: Callable[[Any], Any], batch: Any, first: int, noted: Noted, writer: _Writer
+    transform: Callable[[Any], Any], batch: Any, first: int, noted: Noted, writer: Writer
 ) -> int:
     n = count_of(batch.documents)
     itemsize = np.dtype(noted.dtype).itemsize
@@ -233,10 +200,6 @@ def _progress_file(path: Path) -> Path:
 def in_progress(path: Path) -> bool:
     """Whether there is something to go on with."""
     return _progress_file(path).exists()
-
-
-def _partial(path: Path) -> Path:
-    return path.with_name(path.name + ".partial")
 
 
 def _begin(path: Path, fresh: Noted, overwrite: bool, resume: bool) -> Noted:
@@ -273,7 +236,7 @@ def _begin(path: Path, fresh: Noted, overwrite: bool, resume: bool) -> Noted:
     return noted
 
 
-def _note(path: Path, noted: Noted, writer: _Writer, here: Noted) -> None:
+def _note(path: Path, noted: Noted, writer: Writer, here: Noted) -> None:
     writer.sync()
     temporary = _progress_file(path).with_suffix(".new")
     try:
@@ -289,147 +252,9 @@ def _note(path: Path, noted: Noted, writer: _Writer, here: Noted) -> None:
 
 
 def _cannot_write(error: OSError, path: Path, noted: Noted, anew: bool) -> OutputError:
-    what = "make room" if error.errno in _FULL else "see to it"
+    what = "make room" if error.errno in FULL else "see to it"
     how = ", with resume=True," if anew else ""
     return OutputError(
         f"{path}: {reason_of(error)}. The features of {noted.rows:,} documents are written and "
         f"safe: {what} and call again with the same path and source{how} to go on from there"
     )
-
-
-def reason_of(error: OSError) -> str:
-    """Why writing failed, in words."""
-    if error.errno in _FULL:
-        return "there is no more room"
-    return f"writing failed ({error.strerror or error})"
-
-
-# -- one array ----------------------------------------------------------------------------------
-
-
-class _Npy:
-    """Rows one below the other behind a header of fixed length."""
-
-    def __init__(self, path: Path, noted: Noted, names: list[str]) -> None:
-        self.path, self.noted = path, noted
-        self.file: Any = None
-
-    def start(self, rows: int) -> None:
-        partial = _partial(self.path)
-        if rows and partial.exists() and partial.stat().st_size >= self._end(rows):
-            self.file = partial.open("r+b", buffering=0)
-        else:
-            self.file = partial.open("w+b", buffering=0)
-            self.noted.begin_anew()
-        self._header(self.noted.rows)
-        self.cut(self.noted.rows)
-
-    def _end(self, rows: int) -> int:
-        return _HEADER + rows * self.noted.width * np.dtype(self.noted.dtype).itemsize
-
-    def cut(self, rows: int) -> None:
-        self.file.truncate(self._end(rows))
-        self.file.seek(self._end(rows))
-
-    def _header(self, rows: int) -> None:
-        shape = f"({rows}, {self.noted.width})"
-        text = f"{{'descr': '{self.noted.dtype}', 'fortran_order': False, 'shape': {shape}, }}"
-        body = text.ljust(_HEADER - 11).encode() + b"\n"
-        self.file.seek(0)
-        _write_all(self.file, b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body)
-
-    def write(self, features: Array, first: int) -> None:
-        _write_all(self.file, features.reshape(-1).view(np.uint8).data)
-
-    def sync(self) -> None:
-        os.fsync(self.file.fileno())
-
-    def finish(self, rows: int) -> None:
-        self._header(rows)
-        self.sync()
-        self.close()
-        if self.path.is_dir():
-            shutil.rmtree(self.path)
-        _partial(self.path).replace(self.path)
-
-    def close(self) -> None:
-        if self.file is not None:
-            self.file.close()
-
-
-def _write_all(file: Any, data: Any) -> None:
-    view = memoryview(data)
-    while len(view):
-        view = view[file.write(view) :]
-
-
-# -- a folder of parquet files ------------------------------------------------------------------
-
-
-def write_parquet(frame: Any, path: Path) -> None:
-    """Write a frame of polars, which hides the number of the system's errors in their text."""
-    from polars.exceptions import PolarsError
-
-    try:
-        frame.write_parquet(path, compression="lz4")
-    except (PolarsError, OSError) as error:
-        found = re.search(r"os error (\d+)", str(error))
-        if found is None:
-            raise OSError(errno.EIO, str(error)) from error
-        raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from error
-
-
-def sync_file(path: Path) -> None:
-    """Make sure that a file is on the disk."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-class _Parquet:
-    """A file for some tens of megabytes of features, named after its first document."""
-
-    def __init__(self, path: Path, noted: Noted, names: list[str]) -> None:
-        self.path, self.noted, self.names = path, noted, names
-        self.folder = _partial(path)
-        self.unsynced: list[Path] = []
-
-    def start(self, rows: int) -> None:
-        if not rows and self.folder.exists():
-            shutil.rmtree(self.folder)
-        if rows and not self.folder.exists():
-            self.noted.begin_anew()
-        self.folder.mkdir(exist_ok=True)
-        self.cut(self.noted.rows)
-
-    def cut(self, rows: int) -> None:
-        for part in self.folder.glob("part-*.parquet"):
-            if int(part.stem.removeprefix("part-")) >= rows:
-                part.unlink()
-        self.unsynced = [part for part in self.unsynced if part.exists()]
-
-    def write(self, features: Array, first: int) -> None:
-        import polars as pl
-
-        documents = np.arange(first, first + len(features), dtype=np.int64)
-        frame = pl.DataFrame({"document": documents, "features": features})
-        part = self.folder / f"part-{first:015d}.parquet"
-        write_parquet(frame, part)
-        self.unsynced.append(part)
-
-    def sync(self) -> None:
-        for part in self.unsynced:
-            sync_file(part)
-        self.unsynced.clear()
-
-    def finish(self, rows: int) -> None:
-        self.sync()
-        facts = {"documents": rows, "width": self.noted.width, "features": self.names}
-        (self.folder / "features.json").write_text(json.dumps(facts, ensure_ascii=False))
-        if self.path.is_dir():
-            shutil.rmtree(self.path)
-        elif self.path.exists():
-            self.path.unlink()
-        self.folder.replace(self.path)
-
-    def close(self) -> None:
-        """Nothing stays open."""

@@ -277,7 +277,7 @@ def test_an_end_that_fails_is_taken_up(model, X, tmp_path, monkeypatch):
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing._Npy, "finish", fails)
+        patch.setattr(writing.Npy, "finish", fails)
         with pytest.raises(OutputError, match=r"400 documents are written and safe"):
             model.transform_to(batches(X), tmp_path / "z.npy")
     with monkeypatch.context() as patch:
