@@ -20,6 +20,7 @@ def write_transformed(
     source: Source,
     path: str | Path,
     overwrite: bool,
+    resume: bool | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Transform with ``model``, whose fitted DCoT is ``dcot``."""
@@ -35,6 +36,7 @@ def write_transformed(
         model=fingerprint(model, dcot),
         names=model.get_feature_names_out().tolist(),
         overwrite=overwrite,
+        resume=resume,
         progress=progress,
     )
 
@@ -48,15 +50,45 @@ def plain(model: Any) -> Any:
 
 
 def fingerprint(model: Any, dcot: Any) -> str:
-    """Changes with anything that changes the features."""
+    """Changes with anything that changes the features, and is the same in every process."""
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(f"{dcot.output} {dcot.normalize}".encode())
-    for layer in dcot.layers_:
-        for array in (layer.coef_, layer.intercept_):
-            digest.update(np.ascontiguousarray(array).data)
-    if dcot.components_ is not None:
-        digest.update(np.ascontiguousarray(dcot.components_).data)
+
+    def add(*values: Any) -> None:
+        for value in values:
+            if isinstance(value, np.ndarray):
+                digest.update(f"{value.dtype.str} {value.shape} ".encode())
+                digest.update(np.ascontiguousarray(value).data)
+            else:
+                digest.update(f"{_settled(value)}\0".encode("utf-8", "surrogatepass"))
+
+    made = dcot._fitted()
+    add(made.output, made.normalize, made.components)
+    for layer in made.layers:
+        add(layer.squash, layer.coef_, layer.intercept_, layer.mean_)
     weighting = getattr(model, "weighting_", None)
     if weighting is not None:
-        digest.update(np.ascontiguousarray(weighting.idf_).data)
+        add(weighting.get_params(deep=False), weighting.idf_, float(weighting.mean_length_))
+    counter = getattr(model, "counter_", None)
+    if counter is not None:
+        given = counter.get_params(deep=False)
+        add({name: given[name] for name in given if name not in _LEARNING_ONLY})
+        add("\0".join(counter.get_feature_names_out()))
     return digest.hexdigest()
+
+
+# Settings of a TermCounter that do not matter once its vocabulary is known.
+_LEARNING_ONLY = {
+    "vocabulary", "min_df", "max_df", "max_features", "grow_vocabulary", "n_threads",
+}  # fmt: skip
+
+
+def _settled(value: Any) -> str:
+    """A setting as text: no addresses of functions, no order of sets."""
+    if isinstance(value, dict):
+        return str(sorted((name, _settled(one)) for name, one in value.items()))
+    if isinstance(value, set | frozenset):
+        return str(sorted(map(str, value)))
+    if isinstance(value, list | tuple):
+        return str([_settled(one) for one in value])
+    name = getattr(value, "__qualname__", None)
+    return str(value) if name is None else f"{value.__module__}.{name}"

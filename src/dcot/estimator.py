@@ -235,11 +235,17 @@ class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
         return representation.transform(X)
 
     def transform_to(
-        self, X: Any, path: str | Path, *, overwrite: bool = False, progress: Any = None
+        self,
+        X: Any,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        resume: bool | None = None,
+        progress: Any = None,
     ) -> int:
         """Write the features of a large corpus to a file, batch by batch; how many documents.
 
-        After a crash, or when the disk was full, the same call goes on where it stopped.
+        After a crash, Ctrl-C, or when the disk was full, the same call goes on where it stopped.
 
         Parameters
         ----------
@@ -247,12 +253,13 @@ class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
         path : ``….npy`` for one array, which ``numpy.load(path, mmap_mode="r")`` maps; any other
             name becomes a folder of parquet files, in order, with the columns ``document`` (its
             place) and ``features``
-        overwrite : replace what is there, finished or not
+        overwrite : replace a finished output, which stays until the new one is complete
+        resume : go on with an unfinished output; by default unless ``overwrite``
         progress : ``progress(message, fraction)`` is called as the work goes on; by default a bar
             with documents/s and the time left, if ``verbose``
         """
         source = as_source(X) or Blocks([read_documents(self, X, reset=False)])
-        return write_transformed(self, self, source, path, overwrite, progress)
+        return write_transformed(self, self, source, path, overwrite, resume, progress)
 
     def reconstruct(self, X: Any, layer: int | None = None, subtract_bias: bool = False) -> Array:
         """The rebuilt prototype values of a layer, before they are scaled.

@@ -193,7 +193,13 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         return dcot.transform(self.weigh(raw_documents))
 
     def transform_to(
-        self, raw_documents: Any, path: str | Path, *, overwrite: bool = False, progress: Any = None
+        self,
+        raw_documents: Any,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        resume: bool | None = None,
+        progress: Any = None,
     ) -> int:
         """Write the features of many texts to a file; see :meth:`dcot.DCoT.transform_to`."""
         dcot = self._fitted()
@@ -202,7 +208,7 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
             texts = raw_documents
             again = hasattr(texts, "__len__")
             source = Repeatable(lambda: batches(texts)) if again else Once(batches(texts))
-        return write_transformed(self, dcot, source, path, overwrite, progress)
+        return write_transformed(self, dcot, source, path, overwrite, resume, progress)
 
     def weigh(self, raw_documents: Any) -> Any:
         """Weighted terms of texts, CSR: what the fitted ``dcot_`` reads."""

@@ -80,7 +80,8 @@ class Corpus:
 
     @property
     def rereadable(self) -> bool:
-        return STANDARD_INPUT not in self.sources
+        """Whether it can be read more than once; a pipe cannot."""
+        return all(_rereadable(source) for source in self.sources)
 
     def texts(self) -> TextFiles | list[str]:
         """Texts alone: a reader of files where that is possible, so that they need no memory."""
@@ -130,7 +131,7 @@ class Corpus:
 
     def _plain_files(self) -> bool:
         named = any(_known(source) for source in self.sources)
-        return not named and STANDARD_INPUT not in self.sources and self.label is None
+        return not named and self.rereadable and self.label is None
 
     def _check_columns(self) -> None:
         """Columns with better advice than the reader's own, at the price of one row."""
@@ -168,20 +169,27 @@ class Corpus:
     def _from_standard_input(self) -> Iterator[tuple[Any, ...]]:
         from dcot.text.tables import stream_rows
 
-        columns = self.text is not None or bool(self._others)
-        kind = self.format or ("jsonl" if columns else "lines")
-        if kind == "parquet":
-            raise UserError("parquet cannot be read from standard input: name the file")
-        stream = sys.stdin.buffer
         path = Path("standard input")
-        return stream_rows(stream, path, kind, self.text, self._others, self.errors)
+        kind = self._stream_kind(path)
+        return stream_rows(sys.stdin.buffer, path, kind, self.text, self._others, self.errors)
+
+    def _stream_kind(self, path: Path) -> str:
+        """What a stream holds, whose name does not say."""
+        from dcot.text.readers import _KINDS, _suffix
+
+        columns = self.text is not None or bool(self._others)
+        kind = self.format or _KINDS.get(_suffix(path)) or ("jsonl" if columns else "lines")
+        if kind == "parquet":
+            raise UserError(f"parquet cannot be read from {path}: name the file")
+        return kind
 
     def _from_files(self, path: Path) -> Iterator[Row]:
         from dcot.text.readers import _files_at
         from dcot.text.tables import read_rows
 
         folder = path.is_dir()
-        for file, kind in _files_at(path, self.format):
+        pipe = not folder and not path.is_file()
+        for file, kind in _files_at(path, self._stream_kind(path) if pipe else self.format):
             others = [] if folder and kind == "document" else self._others
             for row in self._named(read_rows(file, kind, self.text, others, self.errors)):
                 if folder and kind == "document":
@@ -243,6 +251,13 @@ def _known(source: str) -> bool:
     if part not in ("", "all", "train", "test", "unlabelled"):
         raise UserError(f"{source}: {part!r} is no part of {name}: try {name}:train or {name}:test")
     return True
+
+
+def _rereadable(source: str) -> bool:
+    if source == STANDARD_INPUT:
+        return False
+    path = Path(source).expanduser()
+    return path.is_file() or path.is_dir() or _known(source)
 
 
 def _check_source(source: str) -> None:

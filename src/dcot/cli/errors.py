@@ -94,6 +94,7 @@ def as_options(message: str) -> str:
     names = "|".join(known)
     given = rf"\b({names})=('[^']*'|\"[^\"]*\"|[\w.-]+)"
     message = message.replace("set overwrite=True", "use --overwrite")  # a switch, without a value
+    message = message.replace("with resume=True", "without --overwrite")
     message = re.sub(given, lambda m: f"{flag(m[1])} {_quoted(m[2])}", message)
     several = "|".join(name for name in known if "_" in name or name in _NO_WORDS)
     message = re.sub(rf"(?<![\w-])({several})\b", lambda m: flag(m[1]), message)

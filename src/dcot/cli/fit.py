@@ -88,7 +88,7 @@ def _fit_on(cluster: str, model: Any, documents: Any) -> None:
             "--dask takes files, which workers can read, not standard input or a known corpus: "
             "save the documents to files first"
         )
-    distributed.fit(model, documents, cluster=cluster)
+    distributed.fit(model, documents, cluster=None if cluster == "local" else cluster)
 
 
 def _summary(facts: dict[str, Any]) -> str:

@@ -138,10 +138,10 @@ Dask = Annotated[
     str | None,
     typer.Option(
         "--dask",
-        metavar="ADDRESS",
+        metavar="ADDRESS|local|threads",
         show_default=False,
-        help="Learn on a Dask cluster, e.g. tcp://10.0.0.1:8786, or on processes or threads of "
-        "this machine. Files are its partitions: workers must see them.",
+        help="Learn with Dask: on a cluster, e.g. tcp://10.0.0.1:8786, on a local one that is "
+        "started for this, or on threads. Files are its partitions: workers must see them.",
     ),
 ]
 Precision = Annotated[

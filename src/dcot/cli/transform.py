@@ -70,9 +70,9 @@ def transform(
     vectorizer = load_model(model, "DCoTVectorizer", hint="make one with dcot fit")
     names = [str(name) for name in vectorizer.get_feature_names_out()]
     vectorizer.set_output(transform="default")
-    if folder or (output.suffix == ".npy" and source.rereadable):
-        again = overwrite or output.exists()
-        total = _resumable(session, vectorizer, source, output, again)
+    sparse = vectorizer.output == "concat" and vectorizer.dcot_.components_ is None
+    if folder or (output.suffix == ".npy" and source.rereadable and not sparse):
+        total = _resumable(session, vectorizer, source, output, resume=not overwrite)
     else:
         total = _at_once(session, vectorizer, source, output, names)
     facts: dict[str, Any] = {"documents": total, "features": len(names), "output": str(output)}
@@ -82,6 +82,7 @@ def transform(
 def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None:
     from dcot.cli.errors import UserError
     from dcot.cli.output import check_place
+    from dcot.streaming.writing import in_progress
 
     if identifier is not None:
         raise UserError(
@@ -89,7 +90,7 @@ def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None
             "--id: name a file that ends in .parquet, or leave --id out"
         )
     ours = (output / "features.json").is_file()
-    if output.exists() and not (ours and overwrite):
+    if output.exists() and not (ours and (overwrite or in_progress(output))):
         advice = "replace it with --overwrite, or " if ours else ""
         raise UserError(
             f"{output} is there already: {advice}name another folder, or a file that ends in "
@@ -110,9 +111,12 @@ def _at_once(session: Session, vectorizer: Any, source: Any, output: Path, names
 
 
 def _resumable(
-    session: Session, vectorizer: Any, source: Any, output: Path, overwrite: bool
+    session: Session, vectorizer: Any, source: Any, output: Path, *, resume: bool
 ) -> int:
-    """What is written so far stays after an error or Ctrl-C, and is taken up."""
+    """What is written so far stays after an error or Ctrl-C, and is taken up.
+
+    So does an older output, until the new one is complete.
+    """
     from dcot._progress import progress_for
     from dcot.sources import Once, Repeatable
 
@@ -122,9 +126,12 @@ def _resumable(
         texts = Once(batch.texts for batch in source.batches())
     try:
         total: int = vectorizer.transform_to(
-            texts, output, overwrite=overwrite, progress=progress_for(session.verbose)
+            texts, output, overwrite=True, resume=resume, progress=progress_for(session.verbose)
         )
     except KeyboardInterrupt:
-        session.note(f"{output} is not complete: the same command goes on where this one stopped")
+        without = "" if resume else " without --overwrite"
+        session.note(
+            f"{output} is not complete: the same command{without} goes on where this one stopped"
+        )
         raise
     return total

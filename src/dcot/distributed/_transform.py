@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
+import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import InvalidParameterError
+from dcot._exceptions import InvalidInputError, InvalidParameterError, OutputError
 from dcot._writing import fingerprint, plain
 from dcot.distributed._cluster import connected
-from dcot.distributed._partitions import Failed, failed, load, partitions_of
+from dcot.distributed._partitions import Failed, Partition, _cut, failed, load, partitions_of
 from dcot.distributed._passes import Options, compute, shared
 from dcot.sources._passes import count_of
+from dcot.streaming.outputs import reason_of, sync_file, write_parquet
+from dcot.text.readers import TextFiles
 
 
 def transform(
@@ -81,7 +85,9 @@ def transform_to(
     """Write the features to a folder of parquet files, one a partition; how many documents.
 
     Each file appears when it is complete, so the same call after a crash makes only those that are
-    missing. Columns: ``partition``, ``row`` (in it) and ``features``.
+    missing. It refuses another model, another number of partitions, and files that are others or
+    have changed; whether a bag or an array holds the same as before is for you to know. Columns:
+    ``partition``, ``row`` (in it) and ``features``.
 
     Parameters
     ----------
@@ -100,7 +106,8 @@ def transform_to(
             "output='layers', or n_components"
         )
     partitions = partitions_of(collection, column)
-    rows = _begin(folder, fingerprint(model, dcot), len(partitions), overwrite)
+    marks = _marks(collection, partitions, column)
+    rows = _begin(folder, fingerprint(model, dcot), marks, overwrite)
     missing = [i for i in range(len(partitions)) if i not in rows]
     with connected(cluster) as client:
         options = Options(client, retries, on_error, timeout)
@@ -116,38 +123,112 @@ def transform_to(
     total = int(sum(rows.values()) + sum(written))
     names = model.get_feature_names_out().tolist()
     facts = {"documents": total, "skipped": skipped, "features": names}
-    (folder / "features.json").write_text(json.dumps(facts, ensure_ascii=False))
+    _put(folder / "features.json", facts)
+    for left in folder.glob("*.tmp"):  # of workers that died
+        left.unlink(missing_ok=True)
     return total
 
 
-def _begin(folder: Path, model: str, n_partitions: int, overwrite: bool) -> dict[int, int]:
-    """The rows of the partitions that are there already."""
-    import polars as pl
+Mark = list[str]  # the name of a partition, and what else it is known by
 
+
+def _marks(collection: Any, partitions: list[Partition], column: str | None) -> list[Mark]:
+    """What each partition is known by: its name, or its files with their sizes and times."""
+    if not isinstance(collection, TextFiles):
+        return [[part.name, str(column)] for part in partitions]
+    cuts = _cut(collection)
+    return [[part.name, _mark(files)] for part, files in zip(partitions, cuts, strict=True)]
+
+
+def _mark(files: TextFiles) -> str:
+    digest = hashlib.blake2b(f"{files.column} {files.errors}".encode(), digest_size=16)
+    for path, kind in files.files:
+        found = path.stat()
+        told = f"{path.resolve()}\0{kind} {found.st_size} {found.st_mtime_ns}\0"
+        digest.update(told.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def _begin(folder: Path, model: str, partitions: list[Mark], overwrite: bool) -> dict[int, int]:
+    """The rows of the partitions that are there already."""
     record = folder / "model.json"
-    now = {"model": model, "partitions": n_partitions}
     if overwrite and record.exists():
         for part in folder.glob("part-*.parquet"):
             part.unlink()
         (folder / "features.json").unlink(missing_ok=True)
         record.unlink()
     if not record.exists():
-        if folder.exists() and any(folder.iterdir()):
+        if folder.exists() and any(path.suffix != ".tmp" for path in folder.iterdir()):
             raise InvalidParameterError(f"{folder} is not empty: give a new folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        record.write_text(json.dumps(now))
+        _put(record, {"model": model, "partitions": partitions})
         return {}
-    if json.loads(record.read_text()) != now:
+    _check_same(folder, record, model, partitions)
+    return _rows_there(folder)
+
+
+def _check_same(folder: Path, record: Path, model: str, partitions: list[Mark]) -> None:
+    """Refuse to put the parts of two models or of two corpora together."""
+    again = "or set overwrite=True to start again"
+    try:
+        begun = json.loads(record.read_text())
+        began_with, noted = begun["model"], begun["partitions"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInputError(
+            f"{record} is damaged: set overwrite=True to start again"
+        ) from error
+    if not isinstance(noted, list):
+        raise InvalidInputError(
+            f"{folder} was begun by an older version of dcot, which did not note what the "
+            "partitions were: set overwrite=True to start again"
+        )
+    if began_with != model:
         raise InvalidParameterError(
-            f"{folder} was begun with another model or other partitions: go on with these, or set "
-            "overwrite=True"
+            f"{folder} was begun with another model: go on with that one, {again}"
         )
-    return {
-        int(part.stem.removeprefix("part-")): int(
-            pl.scan_parquet(part).select(pl.len()).collect().item()
+    if len(noted) != len(partitions):
+        raise InvalidInputError(
+            f"{folder} was begun with {len(noted):,} partitions, and now there are "
+            f"{len(partitions):,}: give the same ones, {again}"
         )
-        for part in folder.glob("part-*.parquet")
-    }
+    # a file may be called by another path than before: what counts is what it is
+    for before, (name, now) in zip(noted, partitions, strict=True):
+        if before[-1] != now:
+            raise InvalidInputError(
+                f"{folder} was begun with other documents: {name} is another file or column, or "
+                f"has changed since; give the same ones, {again}"
+            )
+
+
+def _rows_there(folder: Path) -> dict[int, int]:
+    import polars as pl
+
+    rows = {}
+    for part in folder.glob("part-*.parquet"):
+        with suppress(pl.exceptions.PolarsError, OSError):  # a damaged file is made again
+            count = pl.scan_parquet(part, glob=False).select(pl.len()).collect().item()
+            rows[int(part.stem.removeprefix("part-"))] = int(count)
+    return rows
+
+
+def _put(path: Path, value: Any) -> None:
+    """JSON, whole or not at all."""
+    temporary = _temporary(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(value), encoding="utf-8")
+        sync_file(temporary)
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise OutputError(
+            f"{path}: {reason_of(error)}. See to it, and the same call goes on from there"
+        ) from error
+
+
+def _temporary(path: Path) -> Path:
+    """A name of its own: several workers, on several machines, may try the same file."""
+    return path.with_suffix(f".{uuid.uuid4().hex}.tmp")
 
 
 def _write(
@@ -168,7 +249,16 @@ def _write(
         features = np.empty((0, dcot._n_features_out), dtype=dcot.layers_[0].coef_.dtype)
     columns = {"partition": np.full(n, number), "row": np.arange(n), "features": features}
     target = Path(folder) / f"part-{number:06d}.parquet"
-    temporary = target.with_suffix(f".{os.getpid()}.tmp")  # two workers may try the same one
-    pl.DataFrame(columns).write_parquet(temporary, compression="lz4")
-    temporary.replace(target)
+    temporary = _temporary(target)
+    try:
+        write_parquet(pl.DataFrame(columns), temporary)
+        sync_file(temporary)
+        temporary.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise OutputError(
+            f"{target}: {reason_of(error)}. The features of {name} are not written; the files that "
+            "are there are complete: see to it, and the same call makes those that are missing"
+        ) from error
     return n

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import json
 import os
+import threading
 
 import numpy as np
 import polars as pl
@@ -14,11 +16,75 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.cli.running import documents, run
 
+import dcot
 from dcot import datasets
 from dcot.cli.corpus import Corpus
 from dcot.cli.errors import UserError
 
 ROWS = documents()
+
+
+@contextlib.contextmanager
+def filled(opener, data):
+    """Somebody who writes to the other end of a pipe, once."""
+
+    def write():
+        with contextlib.suppress(BrokenPipeError), opener() as stream:
+            stream.write(data)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    yield
+    writer.join(timeout=10)
+    assert not writer.is_alive()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
+@pytest.mark.parametrize("output", ["f.npy", "f.csv", "folder"])
+@pytest.mark.parametrize(
+    ("name", "corpus", "options"),
+    [
+        ("pipe.txt", "news.txt", []),
+        ("pipe", "news.txt", []),  # without an ending it is read as standard input is
+        ("pipe", "news.jsonl", ["--text", "body"]),
+        ("pipe", "news.csv", ["--text", "body", "--format", "csv"]),
+    ],
+)
+def test_a_named_pipe_is_read_once(shelf, output, name, corpus, options):
+    os.mkfifo(shelf / name)
+    assert not Corpus([name]).rereadable
+    with filled(lambda: open(shelf / name, "wb"), (shelf / corpus).read_bytes()):
+        done = run("transform", "model", name, *options, "-o", output, "--json")
+    assert done.code == 0, done.err
+    assert done.json["documents"] == len(ROWS)
+    if output == "f.npy":
+        expected = dcot.load("model").transform([text for _, _, text in ROWS])
+        np.testing.assert_allclose(np.load(output), expected, atol=1e-6)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no names for open files")
+def test_what_a_shell_substitutes_is_read_once(shelf):
+    """As in ``dcot fit <(zcat news.gz)``."""
+    end, other = os.pipe()
+    with filled(lambda: open(other, "wb"), (shelf / "news.txt").read_bytes()):
+        done = run("fit", f"/dev/fd/{end}", "--n-prototypes", 8, "-o", "m", "--json")
+    os.close(end)
+    assert done.code == 0, done.err
+    assert done.json["documents"] == len(ROWS)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
+def test_parquet_through_a_pipe(shelf):
+    os.mkfifo(shelf / "pipe.parquet")
+    done = run("transform", "model", "pipe.parquet", "-o", "f.npy")
+    assert done.code == 1
+    assert "parquet cannot be read from pipe.parquet: name the file" in done.err
+
+
+def test_what_can_be_read_again(shelf):
+    (shelf / "link.txt").symlink_to("news.txt")
+    assert Corpus(["news.txt", "link.txt", str(shelf), "r52"]).rereadable
+    assert not Corpus(["news.txt", "-"]).rereadable
 
 
 def read(*sources, **options):

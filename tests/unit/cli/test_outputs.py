@@ -213,6 +213,46 @@ def test_an_interrupted_transform_goes_on(shelf, monkeypatch, name):
     assert not list(shelf.glob(f"{name}.*"))
 
 
+@pytest.mark.parametrize("name", ["f.npy", "features"])
+def test_it_goes_on_beside_an_older_output(shelf, monkeypatch, name):
+    """The older one stays until the new one is complete; --overwrite starts again."""
+    from dcot.streaming import writing
+
+    def length():
+        if name == "f.npy":
+            return len(np.load(name))
+        return len(pl.read_parquet(f"{name}/part-*.parquet"))
+
+    (shelf / "many.jsonl").write_text(
+        "".join(json.dumps({"text": text}) + "\n" for text in TEXTS * 200)
+    )
+    assert run("transform", "model", "news.txt", "-o", name).code == 0
+    monkeypatch.setattr("dcot.text.streams._BATCH_TEXTS", 1000)
+    monkeypatch.setattr("dcot.text.readers._BATCH_CHARACTERS", 10_000)
+    real, calls = writing._write_batch, []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(writing, "_write_batch", interrupted)
+    command = ("transform", "model", "many.jsonl", "-o", name)
+    first = (*command, "--overwrite") if name == "features" else command
+    done = run(*first)
+    assert done.code == 130
+    without = " without --overwrite" if name == "features" else ""
+    assert f"the same command{without} goes on" in done.err
+    assert length() == 24
+    done = run(*command)
+    assert done.code == 0, done.err
+    assert length() == 4800
+    again = len(calls)
+    assert run(*command, "--overwrite").code == 0
+    assert len(calls) - again > again - 4  # all batches, where the rest was less
+
+
 def test_a_folder_is_not_written_over(shelf):
     assert run("transform", "model", "news.txt", "-o", "features").code == 0
     done = run("transform", "model", "news.txt", "-o", "features")
@@ -232,6 +272,7 @@ def test_a_folder_is_not_written_over(shelf):
 
 def test_what_another_model_began_is_not_taken_up(shelf):
     record = {"model": "another", "width": 3, "dtype": "<f4", "kind": "npy", "rows": 5}
+    record["checksum"] = 7
     (shelf / "f.npy.progress").write_text(json.dumps(record))
     done = run("transform", "model", "news.txt", "-o", "f.npy")
     assert done.code == 1

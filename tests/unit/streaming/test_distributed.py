@@ -36,9 +36,10 @@ from dcot._exceptions import (
     InvalidInputError,
     InvalidParameterError,
     InvalidTypeError,
+    OutputError,
 )
 from dcot._progress import watched
-from dcot.distributed import _partitions, _passes
+from dcot.distributed import _partitions, _passes, _transform
 from dcot.distributed._partitions import Partition, Recipe, partitions_of
 from dcot.distributed._passes import DaskPasses, Options
 from dcot.text import read_texts
@@ -68,7 +69,9 @@ def client():
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with (
         dask.config.set(settings),
-        distributed.LocalCluster(host="127.0.0.1", dashboard_address=None, **options) as cluster,
+        distributed.LocalCluster(
+            host="127.0.0.1", dashboard_address="127.0.0.1:0", **options
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
@@ -435,6 +438,103 @@ def test_transform_to_parquet_goes_on(expected, tmp_path, monkeypatch):
         on_dask.transform_to(other, good, path, cluster="synchronous")
     on_dask.transform_to(other, good, path, cluster="synchronous", overwrite=True)
     np.testing.assert_allclose(read(path), other.transform(TEXTS), atol=1e-12)
+
+
+def written_files(folder, cuts=CUTS):
+    folder.mkdir(exist_ok=True)
+    for number, cut in enumerate(cuts):
+        (folder / f"part{number}.txt").write_text("\n".join(cut) + "\n")
+    return read_texts(sorted(folder.glob("*.txt")), kind="lines")
+
+
+@pytest.fixture
+def single_files(monkeypatch):
+    """A file is a partition."""
+    monkeypatch.setattr(_partitions, "_PARTITION_FILES", 1)
+
+
+def test_files_that_changed_are_not_taken_up(expected, tmp_path, single_files, monkeypatch):
+    path, options = tmp_path / "z", {"cluster": "synchronous"}
+    files = written_files(tmp_path / "a")
+    assert on_dask.transform_to(expected, files, path, **options) == 300
+    monkeypatch.chdir(tmp_path)  # the same files by another path
+    (path / "part-000001.parquet").unlink()
+    there = read_texts(sorted((tmp_path / "a").glob("*.txt")), kind="lines")
+    assert on_dask.transform_to(expected, there, path, **options) == 300
+    stamp = (path / "part-000002.parquet").stat().st_mtime_ns
+    for change in ("time", "size", "name"):
+        folder = tmp_path / ("b" if change == "name" else "a")
+        files = written_files(folder) if change == "name" else files
+        if change == "time":
+            os.utime(folder / "part2.txt", (1, 1))
+        elif change == "size":
+            (folder / "part2.txt").write_text("another text\n")
+        culprit = "part0.txt" if change == "name" else "part2.txt"
+        with pytest.raises(InvalidInputError, match=rf"other documents: .*{culprit} is another"):
+            on_dask.transform_to(expected, files, path, **options)
+    with pytest.raises(InvalidInputError, match="begun with 4 partitions, and now there are 2"):
+        on_dask.transform_to(expected, parts(faults.plain)[:2], path, **options)
+    with pytest.raises(InvalidInputError, match="other documents"):
+        on_dask.transform_to(expected, parts(faults.plain), path, **options)
+    assert (path / "part-000002.parquet").stat().st_mtime_ns == stamp
+    assert on_dask.transform_to(expected, files, path, overwrite=True, **options) == 300
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ({"model": "m", "partitions": 4}, "older version of dcot"),
+        ({"model": "m"}, "model.json is damaged"),
+        ("{", "model.json is damaged"),
+    ],
+)
+def test_records_that_do_not_tell(expected, tmp_path, record, words):
+    text = record if isinstance(record, str) else json.dumps(record)
+    (tmp_path / "model.json").write_text(text)
+    with pytest.raises(InvalidInputError, match=rf"{words}.*overwrite=True"):
+        on_dask.transform_to(expected, parts(faults.plain), tmp_path, cluster="synchronous")
+    options = {"cluster": "synchronous", "overwrite": True}
+    assert on_dask.transform_to(expected, parts(faults.plain), tmp_path, **options) == 300
+
+
+def test_a_part_that_is_damaged_is_made_again(expected, tmp_path):
+    good = parts(faults.plain)
+    path = tmp_path / "z"
+    on_dask.transform_to(expected, good, path, cluster="synchronous")
+    (path / "part-000001.parquet").write_bytes(b"PAR1")
+    (path / "part-000001.0123.tmp").write_bytes(b"PAR1")  # of a worker that was killed
+    assert on_dask.transform_to(expected, good, path, cluster="synchronous") == 300
+    np.testing.assert_allclose(read(path), expected.transform(TEXTS), atol=1e-12)
+    assert not list(path.glob("*.tmp"))
+
+
+def test_two_workers_do_not_write_to_one_name(tmp_path):
+    names = {_transform._temporary(tmp_path / "part-000001.parquet") for _ in range(10)}
+    assert len(names) == 10
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_full_disk_names_the_file_and_the_partition(expected, tmp_path, no_room, on_error):
+    """A real limit; what was complete stays, and the rest is made when there is room."""
+    path, options = tmp_path / "z", {"cluster": "threads", "on_error": on_error}
+    small = [delayed(faults.plain)(cut) for cut in (TEXTS[:20], TEXTS[20:])]
+    on_dask.transform_to(expected, small[:1], tmp_path / "one", **options)
+    size = (tmp_path / "one" / "part-000000.parquet").stat().st_size
+    with no_room(size + 1000), pytest.raises(OutputError) as caught:
+        on_dask.transform_to(expected, small, path, **options)
+    words = r"part-000001\.parquet: there is no more room\. The features of partition 1 are not"
+    assert re.search(words, str(caught.value))
+    assert not list(path.glob("part-000001.*"))  # another thread may still be at the other one
+    assert on_dask.transform_to(expected, small, path, **options) == 300
+    np.testing.assert_allclose(read(path), expected.transform(TEXTS), atol=1e-12)
+
+
+def test_a_folder_that_cannot_be_made(expected, tmp_path):
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(OutputError, match=r"file/z/model\.json: writing failed"):
+        on_dask.transform_to(
+            expected, parts(faults.plain), tmp_path / "file" / "z", cluster="synchronous"
+        )
 
 
 @pytest.mark.parametrize("cluster", ["threads", None])

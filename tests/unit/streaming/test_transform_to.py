@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -11,10 +12,13 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from tests.unit.streaming.corpus import matrix, texts
 
+import dcot
 from dcot import DCoT, DcotError, DCoTVectorizer
 from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError, OutputError
+from dcot._writing import fingerprint
 from dcot.streaming import writing
 
 
@@ -110,6 +114,235 @@ def test_another_model_or_source_is_not_taken_up(model, X, tmp_path, small_steps
     np.testing.assert_array_equal(np.load(path), other.transform(X))
 
 
+def batches(X):
+    return [X[start : start + 50] for start in range(0, X.shape[0], 50)]
+
+
+def test_every_batch_changes_the_checksum(X):
+    words = [pl.Series(["a b", "c"]), pl.Series(["a", "b c"]), pl.Series(["a b", "d"]), ["a b c"]]
+    dense = X[:3].toarray()
+    moved = X[:3].tolil()
+    moved[0, 5] = 1
+    made = [writing.checksum(one) for one in (*words, dense, 2 * dense, X[:3], moved, X[:2])]
+    assert len(set(made)) == len(made)
+    assert writing.checksum(["a b", "c"]) == made[0]  # whatever texts come in
+    assert writing.checksum(np.array(["a b", "c"])) == made[0]
+    assert writing.checksum(dense.astype(object)) == made[4]
+    assert writing.checksum(X[:0]) != writing.checksum(X[:0], before=1)
+    assert writing.checksum(pl.Series([], dtype=pl.String)) == writing.checksum([])
+    assert isinstance(writing.checksum(["half of a pair: \ud800"]), int)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_other_documents_are_not_mixed_in(model, X, tmp_path, dense):
+    """As many documents in as many batches, of which one early value is another."""
+    path = tmp_path / "z.npy"
+    rows = X.toarray() if dense else X
+    with pytest.raises(RuntimeError):
+        model.transform_to(lambda: broken(rows, 3), path)
+    other = X.toarray()
+    other[60, 7] += 1
+    other = other if dense else sp.csr_array(other)
+    record = (tmp_path / "z.npy.progress").read_text()
+    with pytest.raises(InvalidInputError, match=r"first 150 documents were others than now: give"):
+        model.transform_to(lambda: broken(other, 99), path)
+    assert (tmp_path / "z.npy.progress").read_text() == record
+    model.transform_to(lambda: broken(rows, 99), path)
+    np.testing.assert_allclose(read(path), model.transform(rows), atol=1e-12)
+
+
+@pytest.mark.parametrize("column", [False, True])
+def test_other_texts_are_not_mixed_in(tmp_path, column):
+    documents = texts()
+    model = DCoTVectorizer(n_prototypes=20).fit(documents)
+
+    def given(changed=None, end=False):
+        for start in range(0, 300, 50):
+            if end and start == 100:
+                raise RuntimeError("the power went")
+            some = documents[start : start + 50]
+            some = ["something else", *some[1:]] if start == changed else some
+            yield pl.Series(some, dtype=pl.String) if column else some
+
+    with pytest.raises(RuntimeError):
+        model.transform_to(lambda: given(end=True), tmp_path / "z")
+    with pytest.raises(InvalidInputError, match="100 documents were others"):
+        model.transform_to(lambda: given(changed=50), tmp_path / "z")
+    model.transform_to(given, tmp_path / "z")
+    np.testing.assert_array_equal(read(tmp_path / "z"), model.transform(documents))
+
+
+@pytest.mark.parametrize("name", ["z.npy", "z.parquet"])
+@pytest.mark.parametrize("left", [0, 2, 3])
+def test_a_source_that_is_shorter_now(model, X, tmp_path, name, left):
+    with pytest.raises(RuntimeError):
+        model.transform_to(lambda: broken(X, 3), tmp_path / name)
+    short = batches(X)[:left]
+    if left == 3:  # all that was written, and no more
+        assert model.transform_to(lambda: iter(short), tmp_path / name) == 150
+        np.testing.assert_array_equal(read(tmp_path / name), model.transform(X[:150]))
+        return
+    with pytest.raises(
+        InvalidInputError, match=rf"had 150 documents, and now they have {50 * left}:"
+    ):
+        model.transform_to(lambda: iter(short), tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_a_note_without_a_checksum(model, X, tmp_path):
+    path = tmp_path / "z.npy"
+    with pytest.raises(RuntimeError):
+        model.transform_to(lambda: broken(X, 3), path)
+    record = tmp_path / "z.npy.progress"
+    old = json.loads(record.read_text())
+    del old["checksum"]
+    record.write_text(json.dumps(old))
+    with pytest.raises(InvalidInputError, match=r"begun by an older version.*overwrite=True"):
+        model.transform_to(batches(X), path)
+    model.transform_to(batches(X), path, overwrite=True)
+    np.testing.assert_array_equal(np.load(path), model.transform(X))
+
+
+def counting(patch):
+    """The sizes of what is transformed from here on."""
+    calls, whole = [], DCoT.transform
+
+    def counted(self, documents):
+        calls.append(documents.shape[0])
+        return whole(self, documents)
+
+    patch.setattr(DCoT, "transform", counted)
+    return calls
+
+
+@pytest.mark.parametrize("name", ["z.npy", "z.parquet"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, SystemExit, ValueError])
+def test_small_outputs_go_on_too(model, X, tmp_path, name, error, monkeypatch):
+    """Far less than what is noted by the way; the error comes within a batch."""
+    monkeypatch.setattr(writing, "_SLICE_BYTES", 40 * 8 * 30)
+    calls, real = [], DCoT.transform
+
+    def failing(self, documents):
+        calls.append(documents.shape[0])
+        if len(calls) == 6:  # the second half of the third batch
+            raise error
+        return real(self, documents)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DCoT, "transform", failing)
+        with pytest.raises(error):
+            model.transform_to(batches(X), tmp_path / name)
+    assert json.loads((tmp_path / f"{name}.progress").read_text())["rows"] == 100
+    left = tmp_path / f"{name}.partial"  # the first half of the third batch takes no room
+    if name == "z.npy":
+        assert left.stat().st_size == 128 + 100 * 40 * 8
+    else:
+        assert max(part.name for part in left.iterdir()) < f"part-{100:015d}"
+    with monkeypatch.context() as patch:
+        calls = counting(patch)
+        model.transform_to(batches(X), tmp_path / name)
+    assert sum(calls) == 300
+    np.testing.assert_array_equal(read(tmp_path / name), model.transform(X))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_the_first_error_is_the_one_to_see(model, X, tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RuntimeError, match="the power went"):
+        model.transform_to(lambda: broken(X, 3), tmp_path / "z.npy")
+    assert [path.name for path in tmp_path.iterdir()] == ["z.npy.partial"]
+
+
+def test_a_note_that_cannot_be_written(model, X, tmp_path, monkeypatch):
+    """The message does not call safe what is not noted."""
+    real = json.dump
+
+    def full(record, file):
+        if record["rows"] > 100:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(record, file)
+
+    monkeypatch.setattr(writing, "_SYNC_BYTES", 1)
+    monkeypatch.setattr(writing.json, "dump", full)
+    with pytest.raises(OutputError, match="features of 100 documents are written and safe"):
+        model.transform_to(batches(X), tmp_path / "z.npy")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["z.npy.partial", "z.npy.progress"]
+
+
+def test_an_end_that_fails_is_taken_up(model, X, tmp_path, monkeypatch):
+    def fails(self, rows):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing.Npy, "finish", fails)
+        with pytest.raises(OutputError, match=r"400 documents are written and safe"):
+            model.transform_to(batches(X), tmp_path / "z.npy")
+    with monkeypatch.context() as patch:
+        calls = counting(patch)
+        assert model.transform_to(batches(X), tmp_path / "z.npy") == 400
+    assert calls == []
+    np.testing.assert_array_equal(np.load(tmp_path / "z.npy"), model.transform(X))
+
+
+def test_a_source_that_cannot_be_read_is_not_the_output(model, X, tmp_path):
+    def gone():
+        yield X[:50]
+        (tmp_path / "no such file").read_text()
+
+    with pytest.raises(InvalidInputError, match=r"source cannot be read: .*no such file") as caught:
+        model.transform_to(gone, tmp_path / "z.npy")
+    assert isinstance(caught.value.__cause__, FileNotFoundError)
+    assert json.loads((tmp_path / "z.npy.progress").read_text())["rows"] == 50
+
+
+def test_a_partial_file_that_lost_its_end_is_begun_anew(model, X, tmp_path):
+    with pytest.raises(RuntimeError):
+        model.transform_to(lambda: broken(X, 3), tmp_path / "z.npy")
+    with open(tmp_path / "z.npy.partial", "r+b") as file:
+        file.truncate(1000)
+    model.transform_to(batches(X), tmp_path / "z.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "z.npy"), model.transform(X))
+
+
+@pytest.mark.parametrize("name", ["z.npy", "z.parquet"])
+def test_an_older_output_stays_until_it_is_replaced(model, X, tmp_path, name, monkeypatch):
+    path = tmp_path / name
+    model.transform_to(X[:50], path)
+
+    def interrupted(**options):
+        with pytest.raises(RuntimeError):
+            model.transform_to(lambda: broken(X, 3), path, overwrite=True, **options)
+        assert len(read(path)) == 50
+
+    def transformed(**options):
+        with monkeypatch.context() as patch:
+            calls = counting(patch)
+            model.transform_to(batches(X), path, overwrite=True, **options)
+        np.testing.assert_array_equal(read(path), model.transform(X))
+        return sum(calls)
+
+    interrupted()
+    with pytest.raises(InvalidParameterError, match=r"there already.*resume=True, to go on"):
+        model.transform_to(batches(X), path)
+    assert transformed(resume=True) == 250
+    model.transform_to(X[:50], path, overwrite=True)
+    interrupted()
+    assert transformed() == 400  # overwrite alone starts again
+    model.transform_to(X[:50], path, overwrite=True)
+    assert transformed(resume=True) == 400  # nothing to go on with
+
+
+def test_resume_false_starts_again(model, X, tmp_path, monkeypatch):
+    with pytest.raises(RuntimeError):
+        model.transform_to(lambda: broken(X, 3), tmp_path / "z.npy")
+    calls = counting(monkeypatch)
+    model.transform_to(batches(X), tmp_path / "z.npy", resume=False)
+    assert sum(calls) == 400
+
+
 def test_what_is_there_is_not_replaced(model, X, tmp_path):
     path = tmp_path / "z.npy"
     model.transform_to(X, path)
@@ -117,6 +350,79 @@ def test_what_is_there_is_not_replaced(model, X, tmp_path):
         model.transform_to(X, path)
     with pytest.raises(InvalidParameterError, match="does not exist"):
         model.transform_to(X, tmp_path / "no" / "z.npy")
+
+
+def upper(text):
+    return text.upper().split()
+
+
+def lower(text):
+    return text.lower().split()
+
+
+CHANGES = [
+    {},
+    {"squash": "tanh"},
+    {"output": "last"},
+    {"normalize": "center"},
+    {"normalize": None},
+    {"n_components": 5},
+    {"dtype": "float64"},
+    {"weighting": "bm25"},
+    {"norm": None},
+    {"sublinear_tf": False},
+    {"weighting": "bm25", "k1": 2.0},
+    {"binary": True},
+    {"lowercase": False},
+    {"ngram_range": (1, 2)},
+    {"stop_words": ["w001", "w002"]},
+    {"token_pattern": r"\w+"},
+    {"analyzer": upper},
+    {"analyzer": lower},
+]
+
+
+def test_the_fingerprint_changes_with_the_settings():
+    marks = []
+    for change in CHANGES:
+        made = DCoTVectorizer(**{"n_prototypes": 10, "solver": "primal", **change}).fit(texts(60))
+        marks.append(fingerprint(made, made.dcot_))
+    assert len(set(marks)) == len(CHANGES)
+
+
+def alike():
+    made = DCoTVectorizer(n_prototypes=10, solver="primal", squash="identity").fit(texts())
+    return made, made.dcot_
+
+
+def test_the_fingerprint_hears_of_what_is_not_in_the_coefficients():
+    model, inner = alike()
+    before = fingerprint(model, inner)
+    for layer in inner.layers_:
+        layer.squash = "tanh"
+    squashed = fingerprint(model, inner)
+    inner.layers_[0].mean_[0] += 1
+    moved = fingerprint(model, inner)
+    model.weighting_.norm = None
+    unscaled = fingerprint(model, inner)
+    model.weighting_.mean_length_ += 1
+    longer = fingerprint(model, inner)
+    model.counter_.lowercase = False
+    assert len({before, squashed, moved, unscaled, longer, fingerprint(model, inner)}) == 6
+
+
+def test_the_fingerprint_stays(tmp_path):
+    model, inner = alike()
+    before = fingerprint(model, inner)
+    model.counter_.stop_words = {"two", "a", "the"}
+    some = fingerprint(model, inner)
+    model.counter_.stop_words = {"the", "a", "two"}
+    model.counter_.n_threads = 1
+    assert fingerprint(model, inner) == some != before
+    model, inner = alike()
+    model.save(tmp_path / "model")
+    loaded = dcot.load(tmp_path / "model")
+    assert fingerprint(loaded, loaded.dcot_) == before
 
 
 def test_sparse_features_and_sources_in_the_wrong_place(X, tmp_path):
@@ -155,6 +461,19 @@ def test_a_full_disk_keeps_what_is_written(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "OutputError" in done.stdout
     assert "no more room. The features of 200 documents are written" in done.stdout
+
+
+def test_a_full_disk_and_a_folder(model, X, tmp_path, no_room):
+    """The files that are complete stay; the one that is not is made again."""
+    model.transform_to(X[:100], tmp_path / "one")
+    size = next((tmp_path / "one").glob("part-*")).stat().st_size
+    with no_room(size + 100):
+        model.transform_to([X[:100]], tmp_path / "z")  # there is room for as much as this
+        with pytest.raises(OutputError, match=r"no more room\. The features of 100 documents"):
+            model.transform_to([X[:100], X[100:]], tmp_path / "more")
+    assert len(list((tmp_path / "more.partial").glob("part-*"))) == 1
+    assert model.transform_to([X[:100], X[100:]], tmp_path / "more") == 400
+    np.testing.assert_array_equal(read(tmp_path / "more"), model.transform(X))
 
 
 def test_an_output_error_is_ours():

@@ -1,0 +1,191 @@
+"""The files that features are written to: one array, or a folder of parquet files."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_HEADER = 128  # bytes; fits any shape
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass
+class Noted:
+    """How far the output has come: whole batches of the source, their documents and checksum."""
+
+    model: str
+    width: int
+    dtype: str
+    kind: str
+    batches: int = 0
+    rows: int = 0
+    checksum: int = 0
+
+    def begin_anew(self) -> None:
+        """Nothing is left of what was written."""
+        self.batches = self.rows = self.checksum = 0
+
+
+class Writer(Protocol):
+    """Rows of features one after the other; all of them can be cut off again from some row on."""
+
+    def start(self, rows: int) -> None: ...
+    def write(self, features: Array, first: int) -> None: ...
+    def cut(self, rows: int) -> None: ...
+    def sync(self) -> None: ...
+    def finish(self, rows: int) -> None: ...
+    def close(self) -> None: ...
+
+
+def partial(path: Path) -> Path:
+    """Where an output is until it is complete."""
+    return path.with_name(path.name + ".partial")
+
+
+def reason_of(error: OSError) -> str:
+    """Why writing failed, in words."""
+    if error.errno in FULL:
+        return "there is no more room"
+    return f"writing failed ({error.strerror or error})"
+
+
+# -- one array ----------------------------------------------------------------------------------
+
+
+class Npy:
+    """Rows one below the other behind a header of fixed length."""
+
+    def __init__(self, path: Path, noted: Noted, names: list[str]) -> None:
+        self.path, self.noted = path, noted
+        self.file: Any = None
+
+    def start(self, rows: int) -> None:
+        place = partial(self.path)
+        if rows and place.exists() and place.stat().st_size >= self._end(rows):
+            self.file = place.open("r+b", buffering=0)
+        else:
+            self.file = place.open("w+b", buffering=0)
+            self.noted.begin_anew()
+        self._header(self.noted.rows)
+        self.cut(self.noted.rows)
+
+    def _end(self, rows: int) -> int:
+        return _HEADER + rows * self.noted.width * np.dtype(self.noted.dtype).itemsize
+
+    def cut(self, rows: int) -> None:
+        self.file.truncate(self._end(rows))
+        self.file.seek(self._end(rows))
+
+    def _header(self, rows: int) -> None:
+        shape = f"({rows}, {self.noted.width})"
+        text = f"{{'descr': '{self.noted.dtype}', 'fortran_order': False, 'shape': {shape}, }}"
+        body = text.ljust(_HEADER - 11).encode() + b"\n"
+        self.file.seek(0)
+        _write_all(self.file, b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body)
+
+    def write(self, features: Array, first: int) -> None:
+        _write_all(self.file, features.reshape(-1).view(np.uint8).data)
+
+    def sync(self) -> None:
+        os.fsync(self.file.fileno())
+
+    def finish(self, rows: int) -> None:
+        self._header(rows)
+        self.sync()
+        self.close()
+        if self.path.is_dir():
+            shutil.rmtree(self.path)
+        partial(self.path).replace(self.path)
+
+    def close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+
+
+def _write_all(file: Any, data: Any) -> None:
+    view = memoryview(data)
+    while len(view):
+        view = view[file.write(view) :]
+
+
+# -- a folder of parquet files ------------------------------------------------------------------
+
+
+def write_parquet(frame: Any, path: Path) -> None:
+    """Write a frame of polars, which hides the number of the system's errors in their text."""
+    from polars.exceptions import PolarsError
+
+    try:
+        frame.write_parquet(path, compression="lz4")
+    except (PolarsError, OSError) as error:
+        found = re.search(r"os error (\d+)", str(error))
+        if found is None:
+            raise OSError(errno.EIO, str(error)) from error
+        raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from error
+
+
+def sync_file(path: Path) -> None:
+    """Make sure that a file is on the disk."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+class Parquet:
+    """A file for some tens of megabytes of features, named after its first document."""
+
+    def __init__(self, path: Path, noted: Noted, names: list[str]) -> None:
+        self.path, self.noted, self.names = path, noted, names
+        self.folder = partial(path)
+        self.unsynced: list[Path] = []
+
+    def start(self, rows: int) -> None:
+        if not rows and self.folder.exists():
+            shutil.rmtree(self.folder)
+        if rows and not self.folder.exists():
+            self.noted.begin_anew()
+        self.folder.mkdir(exist_ok=True)
+        self.cut(self.noted.rows)
+
+    def cut(self, rows: int) -> None:
+        for part in self.folder.glob("part-*.parquet"):
+            if int(part.stem.removeprefix("part-")) >= rows:
+                part.unlink()
+        self.unsynced = [part for part in self.unsynced if part.exists()]
+
+    def write(self, features: Array, first: int) -> None:
+        import polars as pl
+
+        documents = np.arange(first, first + len(features), dtype=np.int64)
+        frame = pl.DataFrame({"document": documents, "features": features})
+        part = self.folder / f"part-{first:015d}.parquet"
+        write_parquet(frame, part)
+        self.unsynced.append(part)
+
+    def sync(self) -> None:
+        for part in self.unsynced:
+            sync_file(part)
+        self.unsynced.clear()
+
+    def finish(self, rows: int) -> None:
+        self.sync()
+        facts = {"documents": rows, "width": self.noted.width, "features": self.names}
+        (self.folder / "features.json").write_text(json.dumps(facts, ensure_ascii=False))
+        if self.path.is_dir():
+            shutil.rmtree(self.path)
+        elif self.path.exists():
+            self.path.unlink()
+        self.folder.replace(self.path)
+
+    def close(self) -> None:
+        """Nothing stays open."""
