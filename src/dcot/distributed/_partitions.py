@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import time
 from collections import Counter
@@ -39,10 +40,14 @@ class Recipe:
 
 @dataclass
 class Partition:
-    """A part of a collection: its name, and a recipe, or a Dask object where others share it."""
+    """A part of a collection: its name, and a recipe, or a Dask object where others share it.
+
+    Files have a mark, which changes when they do.
+    """
 
     name: str
     value: Any
+    mark: str = ""
 
 
 @dataclass
@@ -78,7 +83,7 @@ def _distinct(partitions: Iterator[Partition]) -> list[Partition]:
         seen[partition.name] += 1
         again = seen[partition.name]
         name = partition.name if again == 1 else f"{partition.name} ({again})"
-        found.append(Partition(name, partition.value))
+        found.append(Partition(name, partition.value, partition.mark))
     return found
 
 
@@ -89,7 +94,7 @@ def _of_files(files: TextFiles, apart: bool) -> Iterator[Partition]:
 
     def whole() -> Partition:
         part = TextFiles(group, files.column, files.errors, files.batch_size)
-        return Partition(_named_files(part), _reading(part))
+        return Partition(_named_files(part), _reading(part), mark_of(part))
 
     most = 1 if apart else _PARTITION_FILES
     for path, kind in files.files:
@@ -99,14 +104,26 @@ def _of_files(files: TextFiles, apart: bool) -> Iterator[Partition]:
             yield whole()
             group, size = [], 0
         if len(pieces) > 1:
+            single = TextFiles([(path, kind)], files.column, files.errors, files.batch_size)
             for piece in pieces:
                 lines = Lines(path.resolve(), kind, files.column, files.errors, *piece)
-                yield Partition(f"{path}, bytes {piece[0]:,} to {piece[1]:,}", _recipe(lines))
+                name = f"{path}, bytes {piece[0]:,} to {piece[1]:,}"
+                yield Partition(name, _recipe(lines), mark_of(single))
             continue
         group.append((path, kind))
         size += bytes_
     if group:
         yield whole()
+
+
+def mark_of(files: TextFiles) -> str:
+    """A digest of where files are, how they are read, and what they were like."""
+    digest = hashlib.blake2b(f"{files.column} {files.errors}".encode(), digest_size=16)
+    for path, kind in files.files:
+        found = path.stat()
+        told = f"{path.resolve()}\0{kind} {found.st_size} {found.st_mtime_ns}\0"
+        digest.update(told.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
 
 
 def cuts(path: Path, kind: str, size: int) -> list[tuple[int, int]]:

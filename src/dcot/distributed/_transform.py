@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import uuid
 from contextlib import suppress
@@ -14,11 +13,10 @@ import numpy as np
 from dcot._exceptions import InvalidInputError, InvalidParameterError, OutputError
 from dcot._writing import fingerprint, plain
 from dcot.distributed._cluster import connected
-from dcot.distributed._partitions import Failed, Partition, _cut, failed, load, partitions_of
+from dcot.distributed._partitions import Failed, failed, load, partitions_of
 from dcot.distributed._passes import Options, compute, shared
 from dcot.sources._passes import count_of
 from dcot.streaming.outputs import reason_of, sync_file, write_parquet
-from dcot.text.readers import TextFiles
 
 
 def transform(
@@ -106,7 +104,7 @@ def transform_to(
             "output='layers', or n_components"
         )
     partitions = partitions_of(collection, column)
-    marks = _marks(collection, partitions, column)
+    marks = [[part.name, part.mark or str(column)] for part in partitions]
     rows = _begin(folder, fingerprint(model, dcot), marks, overwrite)
     missing = [i for i in range(len(partitions)) if i not in rows]
     with connected(cluster) as client:
@@ -130,23 +128,6 @@ def transform_to(
 
 
 Mark = list[str]  # the name of a partition, and what else it is known by
-
-
-def _marks(collection: Any, partitions: list[Partition], column: str | None) -> list[Mark]:
-    """What each partition is known by: its name, or its files with their sizes and times."""
-    if not isinstance(collection, TextFiles):
-        return [[part.name, str(column)] for part in partitions]
-    cuts = _cut(collection)
-    return [[part.name, _mark(files)] for part, files in zip(partitions, cuts, strict=True)]
-
-
-def _mark(files: TextFiles) -> str:
-    digest = hashlib.blake2b(f"{files.column} {files.errors}".encode(), digest_size=16)
-    for path, kind in files.files:
-        found = path.stat()
-        told = f"{path.resolve()}\0{kind} {found.st_size} {found.st_mtime_ns}\0"
-        digest.update(told.encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()
 
 
 def _begin(folder: Path, model: str, partitions: list[Mark], overwrite: bool) -> dict[int, int]:
