@@ -254,25 +254,37 @@ def memory_of_process(name: str) -> float:
 def constants(folder: Path) -> dict[str, float]:
     """Rates of this machine with all its threads, as ``scale_model`` uses them."""
     from dcot._machine import n_threads
-    from dcot.streaming.packed import PackedScatter
-    from dcot.streaming.sums import Block, PanelSum, ProductSum, SparsePanelSum, panels_of
+    from dcot.streaming.sums import (
+        Block,
+        MomentsSum,
+        PanelSum,
+        ProductSum,
+        SparsePanelSum,
+        panels_of,
+    )
     from dcot.text import TermCounter, TermWeighting, TextSource
     from dcot.text.vocabulary import VocabularySum
 
     warm_up()
-    texts = next(TextSource(write_corpus(folder, 50_000)).batches()).documents
+    source = TextSource(write_corpus(folder, 50_000))
+    texts = next(source.batches()).documents
     n, rng = len(texts), np.random.default_rng(0)
     counter = TermCounter(dtype=np.float32)
     terms = VocabularySum(counter, 10**7)
     found = {"threads": float(n_threads())}
+    found["read documents/s"] = 50_000 / _best(lambda: list(source.batches()))
     found["vocabulary documents/s"] = n / _best(lambda: terms.add(terms.empty(), texts))
     weighting = TermWeighting(sublinear_tf=True)
     X = weighting.fit_transform(counter.fit_transform(texts))
-    found["weighted terms documents/s"] = n / _best(
-        lambda: weighting.transform(counter.transform(texts))
-    )
-    d, block = X.shape[1], Block(X)
-    _ = block.transpose
+
+    def weighed() -> Block:
+        block = Block(weighting.transform(counter.transform(texts)))
+        MomentsSum().add(None, block)
+        _ = block.transpose
+        return block
+
+    found["weighted terms and moments documents/s"] = n / _best(weighed)
+    d, block = X.shape[1], weighed()
     lengths = np.diff(X.indptr).astype(float)
     pairs = float(lengths @ (lengths + 1)) / 2
     dense = [PanelSum(*rows, np.float32) for rows in panels_of(d)]
@@ -287,16 +299,28 @@ def constants(folder: Path) -> dict[str, float]:
     total = product.empty()
     spent = _best(lambda: product.add(total, block))
     found["sparse products flop/s"] = 4.0 * X.nnz * V.shape[1] / spent
-    size = 8192
-    A = np.eye(size, dtype=np.float32) * size + 1
-    packed = PackedScatter([A[a:b, :b].copy() for a, b in panels_of(size)])
-    begun = time.perf_counter()
-    packed.factorise(0.0)
-    found["factorisation flop/s"] = size**3 / 3 / (time.perf_counter() - begun)
+    found |= factorising()
     found["bytes of text a document"] = float(texts.str.len_bytes().mean())
     found["terms a document"] = X.nnz / n
     found["pairs a document"] = pairs / n
     return found
+
+
+def factorising() -> dict[str, float]:
+    """Two rates from two sizes: seconds = d³ / 3 / flop rate + d² / element rate."""
+    from dcot.streaming.packed import PackedScatter
+    from dcot.streaming.sums import panels_of
+
+    sizes, seconds = (2048, 6144, 14_336), []  # the first is to warm up
+    for size in sizes:
+        A = np.eye(size, dtype=np.float32) * size + 1
+        packed = PackedScatter([A[a:b, :b].copy() for a, b in panels_of(size)])
+        begun = time.perf_counter()
+        packed.factorise(0.0)
+        seconds.append(time.perf_counter() - begun)
+    d = np.array(sizes[1:], dtype=float)
+    cubic, square = np.linalg.solve(np.stack([d**3 / 3, d**2], axis=1), seconds[1:])
+    return {"factorisation flop/s": 1 / cubic, "factorisation elements/s": 1 / square}
 
 
 def _best(work: Any, repeats: int = 3) -> float:

@@ -21,12 +21,20 @@ STEPS = 6  # of conjugate gradients at noise 0.9
 def predict(c: dict[str, float], n: float, d: int, r: int) -> dict[str, float]:
     """Seconds of the phases of a local fit with the direct solver, on the machine measured."""
     pairs = c["pairs a document"] * n
+    read = n / c["read documents/s"]
     return {
-        "vocabulary": n / c["vocabulary documents/s"],
-        "moments and scatter": n / c["weighted terms documents/s"]
+        "vocabulary": read + n / c["vocabulary documents/s"],
+        "moments and scatter": read
+        + n / c["weighted terms and moments documents/s"]
         + pairs / c["pairs/s into a dense scatter matrix"],
-        "factorisation": (d**3 / 3 + 2.0 * d * d * r) / c["factorisation flop/s"],
+        "factorisation": solving(c, d, r),
     }
+
+
+def solving(c: dict[str, float], d: int, r: int) -> float:
+    """Factorising, and solving for r right-hand sides."""
+    flops = d**3 / 3 + 2.0 * d * d * r
+    return flops / c["factorisation flop/s"] + d**2 / c["factorisation elements/s"]
 
 
 def measured(run: dict[str, Any]) -> dict[str, float]:
@@ -68,8 +76,9 @@ def extrapolation(
     """Two ways to fit a billion texts on workers like the machine measured."""
     cores = c["threads"]
     nnz = c["terms a document"] * n
-    vocabulary = n / (workers * c["vocabulary documents/s"])
-    weigh = n / (workers * c["weighted terms documents/s"])
+    read = n / (workers * c["read documents/s"])
+    vocabulary = read + n / (workers * c["vocabulary documents/s"])
+    weigh = read + n / (workers * c["weighted terms and moments documents/s"])
     pairs = c["pairs a document"] * n
     fill = pairs / (workers * cores * c["pairs/s into a sparse scatter matrix, one thread"])
     matrix, block = d * d / 2 * 4.0, float(d) * r * 4
@@ -78,7 +87,7 @@ def extrapolation(
     worker = cores * (HELD * matrix / passes + documents)
     levels = np.ceil(np.log(workers) / np.log(4))
     send = levels * matrix / workers / NETWORK + matrix / NETWORK  # up the tree, then to the caller
-    factor = (d**3 / 3 + 2.0 * d * d * r) / c["factorisation flop/s"]
+    factor = solving(c, d, r)
     product = 4 * nnz * r / (workers * c["sparse products flop/s"])
     moved = 2 * levels * block / NETWORK  # vectors out, partial sums back
     cg = (STEPS + 1) * (weigh + product + moved)

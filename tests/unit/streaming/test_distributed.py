@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from multiprocessing import get_context
 
 import numpy as np
@@ -301,6 +302,27 @@ def test_a_paused_worker(client, expected, tmp_path):
     model = vectorizer(squash="tanh")
     on_dask.fit(model, parts(faults.pausing, str(tmp_path), 2), cluster=client, timeout=180)
     thread.join(timeout=10)
+    assert_same_model(model, expected)
+
+
+def test_a_worker_that_stays_paused_is_done_without(expected, tmp_path):
+    """It is taken for dead when it has not been heard of for long enough."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    model = vectorizer(squash="tanh")
+    with (
+        dask.config.set({"distributed.scheduler.worker-ttl": "5s"}),
+        distributed.LocalCluster(host="127.0.0.1", dashboard_address=None, **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        try:
+            collection = parts(faults.pausing, str(tmp_path), 2)
+            on_dask.fit(model, collection, cluster=client, timeout=180)
+        finally:
+            paused = tmp_path / "paused"
+            if paused.exists():
+                with suppress(ProcessLookupError):  # its nanny has ended it
+                    os.kill(int(paused.read_text()), signal.SIGCONT)
+    assert paused.exists()
     assert_same_model(model, expected)
 
 
