@@ -109,7 +109,7 @@ def fit_once(folder: Path, n: int, terms: int, solver: str) -> dict[str, Any]:
 
     source = TextSource(write_corpus(folder, n, terms))
     warm_up()
-    model, phases = vectorizer(solver), Phases()
+    model, phases = vectorizer(solver).set_params(max_features=terms), Phases()
 
     def work() -> None:
         with watched(phases):

@@ -23,18 +23,20 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
         cluster object, or ``"threads"``, ``"processes"``, ``"synchronous"``
         None takes the client that is in use, or starts a local cluster, one process a core, and
         closes it at the end.
-    timeout : seconds to wait for a scheduler
+    timeout : seconds to wait for a scheduler, and for its first worker
     """
     distributed = require("distributed", "dask")
     if isinstance(cluster, str) and cluster in LOCAL:
         yield cluster
         return
     if isinstance(cluster, distributed.Client):
+        _check_workers(distributed, cluster, timeout)
         yield cluster
         return
     if cluster is None:
         in_use = _in_use(distributed)
         if in_use is not None:
+            _check_workers(distributed, in_use, timeout)
             yield in_use
             return
         with _local(distributed) as client:
@@ -53,9 +55,21 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
             "address and that it runs, or leave it out to use this machine"
         ) from error
     try:
+        _check_workers(distributed, client, timeout)
         yield client
     finally:
         client.close()
+
+
+def _check_workers(distributed: Any, client: Any, timeout: float) -> None:
+    """Work that nobody takes would be waited for without end."""
+    try:
+        client.wait_for_workers(1, timeout=timeout)
+    except (TimeoutError, distributed.TimeoutError) as error:
+        raise ClusterError(
+            f"the Dask scheduler at {client.scheduler.address} has no workers after {timeout:g} s: "
+            "start some, as in dask worker ADDRESS"
+        ) from error
 
 
 def _in_use(distributed: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +43,8 @@ _COPIES = 4
 # The sums of a leaf that is being made (parts that are not merged yet can double them), those of
 # one that is finished and waits for others, and what these are merged to.
 _HELD = 4
+# Seconds that are waited for a new worker where all are lost.
+_COMING_BACK = 60
 # The part of a worker's memory that sums may take.
 _SHARE = 0.7
 # What is larger than this does not travel with the graph, but once to each worker.
@@ -126,6 +129,8 @@ class DaskPasses:
                 self.state.pop("steps", None)
                 if attempt == self.options.retries:
                     raise
+                with suppress(TimeoutError):  # one that was lost may be on its way back
+                    self.options.client.wait_for_workers(1, timeout=_COMING_BACK)
         raise AssertionError("not reached")
 
     # -- the graph ------------------------------------------------------------------------------
@@ -342,7 +347,7 @@ def _scattered(client: Any, value: Any) -> Any:
     try:
         return client.scatter(value, broadcast=True, hash=False)
     except (Late, TimeoutError, OSError) as error:
-        raise ClusterError(
+        raise LostError(
             f"the workers cannot be reached ({error or type(error).__name__}): are there any, and "
             "do they answer?"
         ) from error

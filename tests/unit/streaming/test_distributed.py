@@ -274,6 +274,22 @@ def test_a_worker_killed_in_any_phase(client, expected, tmp_path, phase):
     assert len((tmp_path / "killing.loads").read_text()) > 4  # it was killed, and made again
 
 
+@pytest.mark.parametrize("way", ["products", "components"])
+def test_a_worker_killed_in_the_passes_of_other_fits(client, tmp_path, monkeypatch, way):
+    """Products of conjugate gradients where no matrix is kept, and the choice of components."""
+    from dcot.streaming import fitting
+    from dcot.streaming.plan import Plan
+
+    options = {"n_components": 5, "random_state": 0} if way == "components" else {"tol": 1e-12}
+    if way == "products":
+        plan = Plan("none", "cg", 0.0, 0.0, 0.0, 1, 30)
+        monkeypatch.setattr(fitting, "choose_plan", lambda *a, **k: plan)
+    collection = parts(faults.killing, str(tmp_path), 4, place=3)
+    got = on_dask.fit(vectorizer(**options), collection, cluster=client, timeout=180)
+    assert len((tmp_path / "killing.loads").read_text()) > 4
+    assert_same_model(got, vectorizer(**options).fit(TEXTS))
+
+
 def test_a_worker_killed_while_it_holds_what_was_sent(client, expected, tmp_path, monkeypatch):
     monkeypatch.setattr(_passes, "_EMBEDDED", 1000)
     model = vectorizer(squash="tanh")
@@ -361,6 +377,16 @@ def test_a_scheduler_that_is_not_there():
     with (
         pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 "),
         on_dask.connected("tcp://127.0.0.1:1", timeout=0.5),
+    ):
+        pass
+
+
+def test_a_scheduler_without_workers():
+    options = {"n_workers": 0, "host": "127.0.0.1", "dashboard_address": None}
+    with (
+        distributed.LocalCluster(**options) as cluster,
+        pytest.raises(ClusterError, match=r"has no workers after 0\.5 s"),
+        on_dask.connected(cluster.scheduler_address, timeout=0.5),
     ):
         pass
 
