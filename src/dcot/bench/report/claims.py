@@ -121,7 +121,8 @@ def _noise(results: Results, system: str) -> tuple[str, str]:
     without = max((value for (x, _), value in grid.items() if x == 0), default=float("nan"))
     verdict = HOLDS if noise >= 0.7 else PARTLY if noise >= 0.5 else NOT
     return verdict, (
-        f"best {best:.1f} % at noise {noise:g}, {depth} layers; without noise {without:.1f} %"
+        f"best {best:.1f} % at noise {noise:g}, {depth} layer{'s' if depth > 1 else ''}; without "
+        f"noise {without:.1f} %"
     )
 
 

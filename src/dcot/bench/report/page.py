@@ -21,7 +21,8 @@ figcaption { color: #555; font-size: .9rem; max-width: 46rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: .88rem; }
 caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #e3e3e3; }
+th, td { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid #e3e3e3; }
+table:not(.words) td { white-space: nowrap; }
 th { border-bottom: 2px solid #888; } td:first-child, th:first-child, .words td, .words th
   { text-align: left; } .theirs { color: #666; font-style: italic; }
 .note { background: #fff4d6; border-left: 4px solid #d9a400; padding: .5rem .9rem; }
