@@ -10,7 +10,8 @@ from dcot._exceptions import InvalidParameterError, InvalidTypeError
 from dcot._vectorizer_streaming import learn_from_text_passes
 from dcot.distributed._cluster import connected
 from dcot.distributed._partitions import partitions_of
-from dcot.distributed._passes import DaskPasses, Options
+from dcot.distributed._passes import DaskPasses
+from dcot.distributed._running import Options
 from dcot.estimator import DCoT
 from dcot.vectorizer import DCoTVectorizer
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from dcot._exceptions import InvalidInputError, InvalidParameterError, OutputErr
 from dcot._writing import fingerprint, plain
 from dcot.distributed._cluster import connected
 from dcot.distributed._partitions import Failed, failed, load, partitions_of
-from dcot.distributed._passes import Options, compute, shared
+from dcot.distributed._running import Options, compute, shared
 from dcot.sources._passes import count_of
 from dcot.streaming.outputs import reason_of, sync_file, write_parquet
 
@@ -193,18 +194,23 @@ def _rows_there(folder: Path) -> dict[int, int]:
 
 def _put(path: Path, value: Any) -> None:
     """JSON, whole or not at all."""
-    temporary = _temporary(path)
-    try:
+    with _whole(path, "See to it, and the same call goes on from there") as temporary:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text(json.dumps(value), encoding="utf-8")
+
+
+@contextmanager
+def _whole(path: Path, advice: str) -> Iterator[Path]:
+    """A file to write, which takes its place when all went well; else an error with advice."""
+    temporary = _temporary(path)
+    try:
+        yield temporary
         sync_file(temporary)
         temporary.replace(path)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise OutputError(
-            f"{path}: {reason_of(error)}. See to it, and the same call goes on from there"
-        ) from error
+        raise OutputError(f"{path}: {reason_of(error)}. {advice}") from error
 
 
 def _temporary(path: Path) -> Path:
@@ -230,16 +236,10 @@ def _write(
         features = np.empty((0, dcot._n_features_out), dtype=dcot.layers_[0].coef_.dtype)
     columns = {"partition": np.full(n, number), "row": np.arange(n), "features": features}
     target = Path(folder) / f"part-{number:06d}.parquet"
-    temporary = _temporary(target)
-    try:
+    advice = (
+        f"The features of {name} are not written; the files that are there are complete: see to "
+        "it, and the same call makes those that are missing"
+    )
+    with _whole(target, advice) as temporary:
         write_parquet(pl.DataFrame(columns), temporary)
-        sync_file(temporary)
-        temporary.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise OutputError(
-            f"{target}: {reason_of(error)}. The features of {name} are not written; the files that "
-            "are there are complete: see to it, and the same call makes those that are missing"
-        ) from error
     return n

@@ -177,15 +177,10 @@ def test_a_file_that_grows_too_large(shelf, ending):
 # -- large outputs ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["f.npy", "features"])
-def test_an_interrupted_transform_goes_on(shelf, monkeypatch, name):
-    """Killed after some batches were noted; the same command writes the rest, and only that."""
+def interrupted_at_the_fourth_batch(monkeypatch):
+    """Ctrl-C in the fourth of batches of 1000 documents; the list has all that were begun."""
     from dcot.streaming import writing
 
-    (shelf / "many.jsonl").write_text(
-        "".join(json.dumps({"text": text}) + "\n" for text in TEXTS * 2000)
-    )
-    monkeypatch.setattr(writing, "_SYNC_BYTES", 1)
     monkeypatch.setattr("dcot.text.streams._BATCH_TEXTS", 1000)
     monkeypatch.setattr("dcot.text.readers._BATCH_CHARACTERS", 10_000)
     real, calls = writing._write_batch, []
@@ -197,6 +192,19 @@ def test_an_interrupted_transform_goes_on(shelf, monkeypatch, name):
         return real(*arguments)
 
     monkeypatch.setattr(writing, "_write_batch", interrupted)
+    return calls
+
+
+@pytest.mark.parametrize("name", ["f.npy", "features"])
+def test_an_interrupted_transform_goes_on(shelf, monkeypatch, name):
+    """Killed after some batches were noted; the same command writes the rest, and only that."""
+    from dcot.streaming import writing
+
+    (shelf / "many.jsonl").write_text(
+        "".join(json.dumps({"text": text}) + "\n" for text in TEXTS * 2000)
+    )
+    monkeypatch.setattr(writing, "_SYNC_BYTES", 1)
+    calls = interrupted_at_the_fourth_batch(monkeypatch)
     done = run("transform", "model", "many.jsonl", "-o", name)
     assert done.code == 130
     assert f"{name} is not complete: the same command goes on" in done.err
@@ -216,7 +224,6 @@ def test_an_interrupted_transform_goes_on(shelf, monkeypatch, name):
 @pytest.mark.parametrize("name", ["f.npy", "features"])
 def test_it_goes_on_beside_an_older_output(shelf, monkeypatch, name):
     """The older one stays until the new one is complete; --overwrite starts again."""
-    from dcot.streaming import writing
 
     def length():
         if name == "f.npy":
@@ -227,17 +234,7 @@ def test_it_goes_on_beside_an_older_output(shelf, monkeypatch, name):
         "".join(json.dumps({"text": text}) + "\n" for text in TEXTS * 200)
     )
     assert run("transform", "model", "news.txt", "-o", name).code == 0
-    monkeypatch.setattr("dcot.text.streams._BATCH_TEXTS", 1000)
-    monkeypatch.setattr("dcot.text.readers._BATCH_CHARACTERS", 10_000)
-    real, calls = writing._write_batch, []
-
-    def interrupted(*arguments):
-        calls.append(arguments)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return real(*arguments)
-
-    monkeypatch.setattr(writing, "_write_batch", interrupted)
+    calls = interrupted_at_the_fourth_batch(monkeypatch)
     command = ("transform", "model", "many.jsonl", "-o", name)
     first = (*command, "--overwrite") if name == "features" else command
     done = run(*first)

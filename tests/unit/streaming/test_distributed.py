@@ -40,9 +40,10 @@ from dcot._exceptions import (
     OutputError,
 )
 from dcot._progress import watched
-from dcot.distributed import _partitions, _passes, _transform
+from dcot.distributed import _partitions, _passes, _running, _transform
 from dcot.distributed._partitions import Partition, Recipe, partitions_of
-from dcot.distributed._passes import DaskPasses, Options
+from dcot.distributed._passes import DaskPasses
+from dcot.distributed._running import Options
 from dcot.text import read_texts
 
 TEXTS = texts()
@@ -219,7 +220,7 @@ def test_a_cluster_by_client_and_by_address(client, expected):
 
 
 def test_large_things_are_sent_once_to_each_worker(client, monkeypatch):
-    monkeypatch.setattr(_passes, "_EMBEDDED", 1000)
+    monkeypatch.setattr(_running, "_EMBEDDED", 1000)
     sent = []
     scatter = distributed.Client.scatter
 
@@ -291,7 +292,7 @@ def test_a_worker_killed_in_the_passes_of_other_fits(client, tmp_path, monkeypat
 
 
 def test_a_worker_killed_while_it_holds_what_was_sent(client, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr(_passes, "_EMBEDDED", 1000)
+    monkeypatch.setattr(_running, "_EMBEDDED", 1000)
     model = vectorizer(squash="tanh")
     collection = parts(faults.killing, str(tmp_path), 3)
     on_dask.fit(model, collection, cluster=client, timeout=180)
@@ -326,7 +327,7 @@ def test_a_worker_that_stays_paused_is_done_without(expected, tmp_path):
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     model = vectorizer(squash="tanh")
     with (
-        dask.config.set({"distributed.scheduler.worker-ttl": "5s"}),
+        dask.config.set({"distributed.scheduler.worker-ttl": "10s"}),
         distributed.LocalCluster(host="127.0.0.1", dashboard_address=None, **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

@@ -1,0 +1,113 @@
+"""Tasks on a cluster or on threads and processes: what they share, their results, their errors."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+from dcot._exceptions import ClusterError
+from dcot.distributed._leaves import size_of
+
+# What is larger than this does not travel with the graph, but once to each worker.
+_EMBEDDED = 1_000_000
+
+
+@dataclass
+class Options:
+    """How partitions are worked on."""
+
+    client: Any  # a distributed.Client, or the name of a scheduler
+    retries: int = 3
+    on_error: str = "raise"
+    timeout: float | None = None
+
+
+class LostError(ClusterError):
+    """Data that was sent to workers is gone with them."""
+
+
+# -- things that tasks share --------------------------------------------------------------------
+
+
+class Shared:
+    """Something that many tasks use: opaque to Dask, sent once."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __sizeof__(self) -> int:
+        return size_of(self.value)
+
+
+def shared(value: Any, client: Any) -> Any:
+    """One node of the graph for all tasks; large ones go straight to the workers."""
+    from dask import delayed
+
+    opaque = Shared(value)
+    if not isinstance(client, str) and client is not None:
+        size = len(pickle.dumps(opaque, protocol=5, buffer_callback=None))
+        if size > _EMBEDDED:
+            return _scattered(client, opaque)
+    return delayed(opaque, traverse=False, pure=False)
+
+
+def _scattered(client: Any, value: Any) -> Any:
+    from distributed import TimeoutError as Late
+
+    try:
+        return client.scatter(value, broadcast=True, hash=False)
+    except (Late, TimeoutError, OSError) as error:
+        raise LostError(
+            f"the workers cannot be reached ({error or type(error).__name__}): are there any, and "
+            "do they answer?"
+        ) from error
+
+
+# -- running ------------------------------------------------------------------------------------
+
+
+def compute(tasks: list[Any], options: Options) -> list[Any]:
+    """Results of tasks, one after the other: large ones are never here twice."""
+    import dask
+
+    client = options.client
+    if isinstance(client, str):
+        return list(dask.compute(*tasks, scheduler=client, optimize_graph=False))
+    return _on_cluster(tasks, options)
+
+
+def _on_cluster(tasks: list[Any], options: Options) -> list[Any]:
+    from concurrent.futures import CancelledError
+
+    from distributed import TimeoutError as Late
+    from distributed import wait
+    from distributed.scheduler import KilledWorker
+
+    client = options.client
+    futures = client.compute(tasks, optimize_graph=False)
+    try:
+        with client.as_current():
+            wait(futures, timeout=options.timeout)
+        results = []
+        while futures:
+            results.append(futures.pop(0).result(timeout=options.timeout))
+        return results
+    except KilledWorker as error:
+        raise ClusterError(
+            f"a task took several workers down with it ({error}): they probably ran out of memory; "
+            "use smaller partitions, or workers with more memory"
+        ) from error
+    except (Late, TimeoutError) as error:
+        limit = "" if options.timeout is None else f" within timeout={options.timeout:g} s"
+        raise ClusterError(
+            f"the cluster gave no result{limit}: are there workers, and do they answer? Raise "
+            "timeout if the work takes longer"
+        ) from error
+    except CancelledError as error:
+        raise LostError(
+            f"workers were lost with what they had been sent ({error}): see their logs; they may "
+            "have too little memory"
+        ) from error
+    finally:
+        client.cancel(futures)
