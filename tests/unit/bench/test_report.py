@@ -81,6 +81,25 @@ def test_a_loss_is_said_in_words_and_in_the_table():
     assert bold == {"TF-IDF"}
 
 
+def test_what_was_trained_on_other_text_is_compared_apart():
+    means = {**LOSING, "pretrained encoder": {50: 0.85, "all": 0.86}}
+    results = results_of(few_labels(means))
+    text = " ".join(paragraphs(results)["few-labels"])
+    assert "dCoT is best with 50 labels (+10.0 points against LSI)" in text
+    assert "pretrained encoder, trained on other text, it makes -5.0 with 50, +5.0 with" in text
+    table = by_budget(results, "few-labels", "reuters", "validation", "accuracy")
+    assert [row[0] for row in table.rows[-2:]] == [
+        "*dCoT against the best rival*",
+        "*dCoT against the pretrained encoder*",
+    ]
+    assert table.rows[-2][1].startswith("+10.0 (LSI")
+    assert table.rows[-1][1].startswith("-5.0 (pretrained encoder")
+    bold = {table.rows[row][0] for row, column in table.best if column == 1}
+    assert bold == {"pretrained encoder"}
+    html = page(results, sections(results, []), {}, "title")
+    assert "sentence-transformers model from a folder" in html
+
+
 def test_classes_without_training_documents_are_mentioned():
     text = " ".join(paragraphs(results_of(few_labels(LOSING)))["few-labels"])
     assert "7 classes of reuters's test documents have no training document" in text

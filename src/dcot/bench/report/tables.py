@@ -14,7 +14,7 @@ from dcot.bench.experiments import published, timing
 from dcot.bench.progress import spoken
 from dcot.bench.protocol import mcnemar
 from dcot.bench.report.results import Results
-from dcot.bench.systems import OURS
+from dcot.bench.systems import OURS, PAPER, PRETRAINED
 
 Array = NDArray[Any]
 PUBLISHED_COLUMNS = {"r8": "r8", "r52": "r52", "20newsgroups": "newsgroups"}
@@ -69,7 +69,10 @@ def percent(values: Array) -> str:
 
 
 def by_budget(results: Results, experiment: str, corpus: str, way: str, metric: str) -> Table:
-    """Systems × budgets; the last row is our gain over the best rival, with a paired test."""
+    """Systems × budgets; the last rows are our gain over the best rival, with a paired test.
+
+    Rivals are those that read the same documents; who was trained on others has a row of its own.
+    """
     systems = results.systems_of(experiment, corpus=corpus, way=way)
     values = {
         system: results.values(experiment, "labels", metric, corpus=corpus, way=way, system=system)
@@ -92,22 +95,27 @@ def by_budget(results: Results, experiment: str, corpus: str, way: str, metric: 
             for cell in results.select(experiment, corpus=corpus, way=way, labels="all")
             if "hits" in cell.result and metric == "accuracy"
         }
-        gains = [_gain(values, label, paired if label == "all" else {}) for label in found]
-        rows.append(["*dCoT against the best rival*", *gains])
+        apart = [name for name in systems if name in PRETRAINED]
+        rivals = [name for name in systems if name not in {OURS, PAPER, *apart}]
+        rows += [
+            [title, *(_gain(values, names, b, paired if b == "all" else {}) for b in found)]
+            for title, names in (
+                ("*dCoT against the best rival*", rivals),
+                *((f"*dCoT against the {name}*", [name]) for name in apart),
+            )
+        ]
     name = "Accuracy" if metric == "accuracy" else "Macro-F1"
     return Table(f"{name} (%), {results.title(corpus)}", ["labels", *map(str, found)], rows, best)
 
 
-def _gain(values: dict[str, dict[Any, Array]], label: Any, paired: dict[str, str]) -> str:
+def _gain(
+    values: dict[str, dict[Any, Array]], among: Sequence[str], label: Any, paired: dict[str, str]
+) -> str:
     """Against the rival that is best on the test documents: a hard comparison, on purpose.
 
     p is that of a paired t-test over draws; where there is one draw, of McNemar's exact test.
     """
-    rivals = {
-        name: cells[label]
-        for name, cells in values.items()
-        if not name.startswith("dCoT") and label in cells
-    }
+    rivals = {name: values[name][label] for name in among if label in values[name]}
     ours = values[OURS].get(label)
     if not rivals or ours is None:
         return ""

@@ -14,6 +14,7 @@ from dcot.bench.systems.tfidf import Tfidf
 __all__ = [
     "OURS",
     "PAPER",
+    "PRETRAINED",
     "SYSTEMS",
     "Encoder",
     "Learned",
@@ -27,3 +28,5 @@ _ALL = (BagOfWords, Tfidf, Lsi, Pca, Plsi, Lda, Nmf, Sda, Msda, PaperDCoT, OurDC
 # In the order of tables: baselines, the paper to the letter, our defaults.
 SYSTEMS: dict[str, System] = {kind.name: kind() for kind in _ALL}
 PAPER, OURS = PaperDCoT.name, OurDCoT.name
+# They have read other text than the corpus, and are compared apart.
+PRETRAINED: dict[str, type[System]] = {kind.name: kind for kind in (Encoder, StaticEmbeddings)}
