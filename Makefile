@@ -41,7 +41,7 @@ bench: $(VENV)/.dev  ## measure speed and memory against peers, beside the targe
 	$(BIN)/python -m benchmarks.search
 
 paper: $(VENV)/.dev  ## rerun the paper's experiments; PROFILE=full takes hours, and resumes
-	$(BIN)/python -m dcot.bench.paper --profile $(PROFILE) --out bench-output/$(PROFILE)
+	$(BIN)/dcot bench paper --profile $(PROFILE) --output bench-output/$(PROFILE)
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict

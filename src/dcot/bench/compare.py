@@ -1,15 +1,13 @@
 """``dcot bench compare``: the few-labels comparison on any corpus, also the user's own.
 
-Run as ``python -m dcot.bench.compare CORPUS --text COLUMN --label COLUMN``. CORPUS is a table
-(.csv, .tsv, .jsonl, .parquet), a folder of text files in folders named by their label, or the name
-of a corpus that dcot knows. It needs labels enough to hide most of them: that is how few are tried.
+The corpus is a table (.csv, .tsv, .jsonl, .parquet), a folder of text files in folders named by
+their label, or the name of a corpus that dcot knows. It needs labels enough to hide most of them:
+that is how few are tried.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,16 +16,14 @@ from typing import Any
 import numpy as np
 
 from dcot import datasets
-from dcot._exceptions import DcotError, InvalidInputError, InvalidParameterError
+from dcot._exceptions import InvalidInputError, InvalidParameterError
 from dcot._progress import Progress, silent
 from dcot.bench.experiments.few_labels import jobs_of
 from dcot.bench.jobs import Context, run_jobs
 from dcot.bench.paper import Run, extra_systems
 from dcot.bench.profiles import profile_of
-from dcot.bench.progress import Reporter
 from dcot.bench.protocol import WAYS, LeaveOneOut
 from dcot.bench.report import Results, write_report
-from dcot.bench.report.tables import by_budget
 from dcot.bench.store import Store
 from dcot.bench.systems import OURS, PAPER, SYSTEMS
 from dcot.bench.tasks import Task, task_of
@@ -143,55 +139,3 @@ def _checked(task: Task) -> Task:
             "the label column the right one? Expected a few classes with many documents each"
         )
     return task
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="dcot.bench.compare", description=__doc__)
-    parser.add_argument("corpus", help="a table, a folder, or a name: " + ", ".join(NAMES))
-    parser.add_argument("--text", help="column with the text; several with commas")
-    parser.add_argument("--label", help="column with the label")
-    parser.add_argument("--split", help="column that says train, test or unlabelled")
-    parser.add_argument("--test-share", type=float, default=0.3)
-    parser.add_argument("--out", type=Path, default=Path("compare-output"))
-    parser.add_argument("--data", type=Path, help="directory with the research corpora")
-    parser.add_argument("--systems", help="some of " + ", ".join(SYSTEMS))
-    parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
-    parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--way", choices=list(WAYS), default=LeaveOneOut.name)
-    parser.add_argument("--encoder", type=Path, help="folder of a sentence-transformers model")
-    parser.add_argument("--static-embeddings", action="store_true", help="wordllama's vectors")
-    options = parser.parse_args(arguments)
-    try:
-        done = run(
-            options.corpus,
-            text=options.text.split(",") if options.text else None,
-            label=options.label,
-            split=options.split,
-            test_share=options.test_share,
-            out=options.out,
-            data=options.data,
-            systems=options.systems.split(",") if options.systems else None,
-            budgets=[int(budget) for budget in options.budgets.split(",")],
-            draws=options.draws,
-            way=options.way,
-            encoder=options.encoder,
-            static_embeddings=options.static_embeddings,
-            progress=Reporter(),
-        )
-    except (DcotError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    results = done.results
-    for corpus in results.corpora_of(EXPERIMENT):
-        print(by_budget(results, EXPERIMENT, corpus, options.way, "accuracy").text())
-    for failure in done.failures:
-        print(f"FAILED: {failure.title} ({failure.cells} cells): {failure.reason}")
-    print(f"Report: {done.report}")
-    return 1 if done.failures else 0
-
-
-NAMES = datasets.available()
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,25 +1,21 @@
 """``dcot bench paper``: the paper's experiments and ours, rerun by one command.
 
-Run as ``python -m dcot.bench.paper [--profile quick|full] [--out DIR] [--data DIR]``. Finished
-cells are kept in the output folder and never computed twice; an interrupted run goes on where
-it was.
+Finished cells are kept in the output folder and never computed twice; an interrupted run goes on
+where it was.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcot._exceptions import DcotError, InvalidParameterError
+from dcot._exceptions import InvalidParameterError
 from dcot._progress import Progress, silent
 from dcot.bench.experiments import EXPERIMENTS
 from dcot.bench.jobs import Context, Failure, Job, run_jobs
-from dcot.bench.profiles import PROFILES, Profile, profile_of
-from dcot.bench.progress import Reporter
+from dcot.bench.profiles import Profile, profile_of
 from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.store import Store
 from dcot.bench.systems import Encoder, StaticEmbeddings, System
@@ -80,7 +76,7 @@ def run(
         cache=folder / "features",
         data=data,
         extra=extra_systems(encoder, static_embeddings),
-        words=tuple(words),
+        words=tuple(word.lower() for word in words),
     )
     jobs = plan(context, chosen)
     store = Store(folder / "cells")
@@ -117,44 +113,3 @@ def extra_systems(
     if static_embeddings:
         found[StaticEmbeddings.name] = StaticEmbeddings()
     return found
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="dcot.bench.paper", description=__doc__)
-    parser.add_argument("--profile", choices=list(PROFILES), default="quick")
-    parser.add_argument("--out", type=Path, default=OUT, help="folder for results")
-    parser.add_argument("--data", type=Path, help="directory with the research corpora")
-    parser.add_argument("--only", help=f"some of {','.join(EXPERIMENTS)}, with commas")
-    parser.add_argument("--encoder", type=Path, help="folder of a sentence-transformers model")
-    parser.add_argument("--static-embeddings", action="store_true", help="wordllama's vectors")
-    parser.add_argument("--words", default="", help="more words for figure 2, with commas")
-    parser.add_argument(
-        "--write-docs", type=Path, metavar="DIR", help="tables and figures for docs"
-    )
-    options = parser.parse_args(arguments)
-    try:
-        done = run(
-            options.profile,
-            options.out,
-            options.data,
-            options.only.split(",") if options.only else None,
-            Reporter(),
-            encoder=options.encoder,
-            static_embeddings=options.static_embeddings,
-            words=tuple(filter(None, options.words.lower().split(","))),
-            docs=options.write_docs,
-        )
-    except DcotError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    for note in done.results.notes:
-        print(f"note: {note}")
-    for failure in done.failures:
-        print(f"FAILED: {failure.title} ({failure.cells} cells): {failure.reason}")
-    print(f"Report: {done.report}")
-    return 1 if done.failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -75,6 +75,16 @@ def paper(
             "--word", metavar="WORD", show_default=False, help="One more word; can be repeated."
         ),
     ] = None,
+    docs: Annotated[
+        Path | None,
+        typer.Option(
+            "--docs",
+            readable=False,
+            metavar="FOLDER",
+            show_default=False,
+            help="Tables and figures as Markdown and SVG, too.",
+        ),
+    ] = None,
     data: _Data = None,
     encoder: _Encoder = None,
     static_embeddings: _Static = False,
@@ -92,6 +102,7 @@ def paper(
         encoder=encoder,
         static_embeddings=static_embeddings,
         words=tuple(word or ()),
+        docs=docs,
     )
     _end(session, done, list(done.results.notes))
 
@@ -158,6 +169,14 @@ def compare(
     draws: Annotated[
         int, typer.Option("--draws", min=1, metavar="INT", help="How often labels are drawn.")
     ] = 5,
+    way: Annotated[
+        str,
+        typer.Option(
+            "--way",
+            metavar="leave-one-out|validation",
+            help="Choose by the labels alone, or by a validation set.",
+        ),
+    ] = "leave-one-out",
     output: Annotated[
         Path,
         typer.Option(
@@ -183,6 +202,7 @@ def compare(
         data=data,
         systems=system,
         draws=draws,
+        way=way,
         encoder=encoder,
         static_embeddings=static_embeddings,
         progress=_progress(session),
@@ -191,7 +211,6 @@ def compare(
     tables = []
     by_budget = import_module("dcot.bench.report.tables").by_budget
     for name in done.results.corpora_of(comparison.EXPERIMENT):
-        way = comparison.LeaveOneOut.name
         found = by_budget(done.results, comparison.EXPERIMENT, name, way, "accuracy")
         tables.append(found.text())
     _end(session, done, tables)

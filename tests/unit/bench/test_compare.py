@@ -8,6 +8,7 @@ import pytest
 
 from dcot import DcotError
 from dcot.bench import compare
+from dcot.cli import main
 
 
 @pytest.fixture
@@ -20,10 +21,11 @@ def table(corpus, tmp_path):
     return path
 
 
-def test_a_table(table, tmp_path, capsys):
+@pytest.mark.parametrize("way", ["leave-one-out", "validation"])
+def test_a_table(table, tmp_path, capsys, way):
     arguments = [str(table), "--text", "body", "--label", "queue", "--budgets", "20"]
-    arguments += ["--draws", "1", "--systems", "TF-IDF,dCoT", "--out", str(tmp_path / "out")]
-    assert compare.main(arguments) == 0
+    arguments += ["--draws", "1", "--system", "TF-IDF", "--system", "dCoT", "--way", way]
+    assert main(["bench", "compare", *arguments, "-o", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     assert "dCoT against the best rival" in printed
     html = (tmp_path / "out" / "report.html").read_text()
@@ -62,6 +64,6 @@ def test_unknown_systems_and_ways(corpus, tmp_path):
 
 
 def test_the_command_line_explains_errors(tmp_path, capsys):
-    missing = ["missing.csv", "--text", "a", "--label", "b", "--out", str(tmp_path)]
-    assert compare.main(missing) == 2
+    missing = ["missing.csv", "--text", "a", "--label", "b", "-o", str(tmp_path)]
+    assert main(["bench", "compare", *missing]) == 1
     assert "does not exist" in capsys.readouterr().err
