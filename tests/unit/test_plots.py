@@ -136,8 +136,31 @@ def test_curves_of_labels():
     styles = {(line.get_marker(), line.get_linestyle()) for line in lines}
     assert len({mark for mark, _ in styles}) == len({style for _, style in styles}) == 3
     assert [label.get_text() for label in ax.get_xticklabels()] == ["100", "1,000"]
-    with pytest.raises(DcotError, match="at least one number of labels"):
+    with pytest.raises(DcotError, match="draws for each of them"):
         plots.label_curves({"TF-IDF": {100: []}})
+
+
+def test_a_curve_that_is_missing_in_a_panel_leaves_the_styles_of_the_others():
+    curve = {100: [0.5, 0.6], 1000: [0.7, 0.8]}
+
+    def drawn(curves):
+        ax = plots.label_curves(curves).axes[0]
+        return {
+            bars.get_label(): (
+                bars.lines[0].get_marker(),
+                bars.lines[0].get_linestyle(),
+                bars.lines[0].get_color(),
+                bars.lines[0].get_linewidth(),
+            )
+            for bars in ax.containers
+        }
+
+    everything = drawn({"LSI": curve, "LDA": curve, "dCoT": curve})
+    for missing in everything:
+        some = drawn({name: {} if name == missing else curve for name in everything})
+        assert some == {name: style for name, style in everything.items() if name != missing}
+    with pytest.raises(DcotError, match="expected numbers of labels"):
+        plots.label_curves({"LSI": {}})
 
 
 def test_the_choice_of_a_classifier(classifier):

@@ -23,7 +23,7 @@ def label_curves(
     Parameters
     ----------
     curves : system → number of labels → accuracy (0 to 1) in each draw; the last system is drawn
-        boldest
+        boldest. One without numbers is not drawn, but keeps its style: for panels side by side
     label : of the vertical axis
     ax : matplotlib axes to draw on; a new figure if not given
     title : above it
@@ -34,10 +34,12 @@ def label_curves(
     """
     budgets = sorted({budget for curve in curves.values() for budget in curve})
     if not budgets or any(not len(draws) for curve in curves.values() for draws in curve.values()):
-        raise InvalidInputError("every curve needs at least one number of labels with its draws")
+        raise InvalidInputError("expected numbers of labels, and draws for each of them")
     ax = axes_of(ax, 5.6, 3.8)
     last = len(curves) - 1
     for number, (name, curve) in enumerate(curves.items()):
+        if not curve:
+            continue
         xs = np.array(sorted(curve), dtype=np.float64)
         draws = [100 * np.asarray(curve[budget], dtype=np.float64) for budget in sorted(curve)]
         ours = number == last

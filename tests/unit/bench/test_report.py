@@ -147,6 +147,8 @@ def test_verdict_on_depth_and_noise():
     results = results_of(cells)
     assert verdicts(results, "More than one layer") == {PAPER: claims.HOLDS, OURS: claims.NOT}
     assert verdicts(results, "high level of noise") == {PAPER: claims.HOLDS, OURS: claims.NOT}
+    assert claims.best_noises(results, PAPER) == [(1, 0.9), (2, 0.9)]
+    assert "Best noise by layers: 0.9 with 1, 0.9 with 2." in paragraphs(results)["noise"][0]
 
 
 def timed(system, seconds):

@@ -96,6 +96,17 @@ def _grid(results: Results, system: str) -> dict[tuple[float, int], float]:
     return {place: 100 * float(np.mean(values)) for place, values in found.items()}
 
 
+def best_noises(results: Results, system: str) -> list[tuple[int, float]]:
+    """``(layers, noise)``: the best noise for each number of layers, of equals the least."""
+    grid = _grid(results, system)
+    depths = sorted({depth for _, depth in grid})
+    noises = sorted({noise for noise, _ in grid})
+    return [
+        (depth, max((x for x in noises if (x, depth) in grid), key=lambda x: grid[x, depth]))
+        for depth in depths
+    ]
+
+
 def _deep(results: Results, system: str) -> tuple[str, str]:
     grid = _grid(results, system)
     noises = sorted({noise for noise, _ in grid})

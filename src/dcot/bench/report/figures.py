@@ -11,7 +11,7 @@ import numpy as np
 from dcot._extras import require
 from dcot.bench.experiments.words import EMPTY
 from dcot.bench.protocol import WAYS
-from dcot.bench.report.results import Results
+from dcot.bench.report.results import Results, in_order
 from dcot.bench.systems import OURS, PAPER
 from dcot.plots import label_curves, noise_heatmap, word_columns
 
@@ -32,11 +32,11 @@ def figures(results: Results) -> Iterator[tuple[str, str, Any]]:
         yield from make(results)
 
 
-def _axes(columns: int, width: float, height: float) -> tuple[Any, list[Any]]:
+def _axes(columns: int, width: float, height: float, rows: int = 1) -> tuple[Any, list[Any]]:
     figure = require("matplotlib.figure", "bench").Figure(
-        figsize=(width * columns, height), layout="constrained"
+        figsize=(width * columns, height * rows), layout="constrained"
     )
-    return figure, list(np.atleast_1d(figure.subplots(1, columns)))
+    return figure, list(np.ravel(figure.subplots(rows, columns)))
 
 
 def _words(results: Results) -> Iterator[tuple[str, str, Any]]:
@@ -64,7 +64,7 @@ def _noise(results: Results) -> Iterator[tuple[str, str, Any]]:
     cells = results.select("noise")
     noises = sorted({cell.key["noise"] for cell in cells})
     depths = sorted({cell.key["layers"] for cell in cells})
-    figure, axes = _axes(len(systems), 0.75 * len(noises) + 2, 0.5 * len(depths) + 1.8)
+    figure, axes = _axes(1, 0.75 * len(noises) + 2, 0.5 * len(depths) + 1.8, len(systems))
     for ax, system in zip(axes, systems, strict=True):
         grid = np.full((len(depths), len(noises)), np.nan)
         for row, depth in enumerate(depths):
@@ -91,9 +91,9 @@ def _few_labels(results: Results) -> Iterator[tuple[str, str, Any]]:
                 if not shown:
                     continue
                 figure, axes = _axes(len(shown), 5.6, 4.2)
-                for ax, corpus in zip(axes, shown, strict=True):
-                    curves = _curves(results, experiment, corpus, way, metric)
-                    label = f"{title} on test documents (%)"
+                panels = [_curves(results, experiment, c, way, metric) for c in shown]
+                label = f"{title} on test documents (%)"
+                for ax, corpus, curves in zip(axes, shown, _alike(panels), strict=True):
                     label_curves(curves, ax=ax, title=results.title(corpus), label=label)
                 _one_legend(figure, axes)
                 caption = (
@@ -120,12 +120,22 @@ def _curves(
     return curves
 
 
+def _alike(panels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same systems in all panels, so that each has one style; some may be empty."""
+    names = in_order({name for curves in panels for name in curves})
+    return [{name: curves.get(name, {}) for name in names} for curves in panels]
+
+
 def _one_legend(figure: Any, axes: list[Any]) -> None:
     """Beside the panels, where it hides no curve."""
+    found: dict[str, Any] = {}
     for ax in axes:
         ax.get_legend().remove()
-    handles, names = axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside right center", frameon=False, handlelength=3.5)
+        handles, names = ax.get_legend_handles_labels()
+        found |= dict(zip(names, handles, strict=True))
+    order = in_order(found)
+    options = {"loc": "outside right center", "frameon": False, "handlelength": 3.5}
+    figure.legend([found[name] for name in order], order, **options)
 
 
 def _known() -> set[str]:
@@ -164,13 +174,22 @@ def _unlabelled(results: Results) -> Iterator[tuple[str, str, Any]]:
     panels = list(dict.fromkeys((cell.key["corpus"], cell.key["labels"]) for cell in cells))
     if not panels:
         return
-    figure, axes = _axes(len(panels), 4.4, 4.0)
-    for ax, (corpus, labels) in zip(axes, panels, strict=True):
-        options = {"corpus": corpus, "labels": labels}
-        curves = {
-            system: results.values("unlabelled", "documents", "accuracy", system=system, **options)
-            for system in results.systems_of("unlabelled", **options)
+    columns = len({labels for _, labels in panels})
+    rows = -(-len(panels) // columns)
+    figure, axes = _axes(columns, 5.2, 3.6, rows)
+    curves_of = [
+        {
+            system: results.values(
+                "unlabelled", "documents", "accuracy", system=system, corpus=corpus, labels=labels
+            )
+            for system in results.systems_of("unlabelled", corpus=corpus, labels=labels)
         }
+        for corpus, labels in panels
+    ]
+    for ax in axes[len(panels) :]:
+        ax.remove()
+    axes = axes[: len(panels)]
+    for ax, (corpus, labels), curves in zip(axes, panels, _alike(curves_of), strict=True):
         label_curves(curves, ax=ax, title=f"{results.title(corpus)}, {labels} labels")
         ax.set_xlabel("documents learned from, without labels")
         ax.tick_params(axis="x", labelsize=8)

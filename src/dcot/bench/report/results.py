@@ -94,8 +94,9 @@ class Results:
 
 def in_order(names: Iterable[str]) -> list[str]:
     """Systems as tables list them; others before the last two, which are dCoT's."""
-    known = [name for name in SYSTEMS if name in set(names)]
-    others = sorted(set(names) - set(SYSTEMS))
+    found = set(names)
+    known = [name for name in SYSTEMS if name in found]
+    others = sorted(found - set(SYSTEMS))
     ours = [name for name in known if name.startswith("dCoT")]
     return [name for name in known if name not in ours] + others + ours
 

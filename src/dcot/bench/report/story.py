@@ -65,7 +65,12 @@ def _noise(results: Results) -> list[str]:
     found = []
     for system in results.systems_of("noise"):
         deep, noisy = claims._deep(results, system)[1], claims._noise(results, system)[1]
-        found.append(f"{system}: {noisy}. More layers beat one {deep}.")
+        best = ", ".join(
+            f"{noise:g} with {depth}" for depth, noise in claims.best_noises(results, system)
+        )
+        found.append(
+            f"{system}: {noisy}. More layers beat one {deep}. Best noise by layers: {best}."
+        )
     return found
 
 
