@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
+from dcot.bench.experiments.words import STAND_IN_WORDS, columns_of
 from dcot.datasets import Corpus, load_docstrings
 from dcot.estimator import DCoT
 from dcot.ridge import KernelRidge, targets_of
@@ -26,7 +27,7 @@ from dcot.text import TermCounter, TermWeighting
 Array = NDArray[Any]
 Columns = dict[str, list[tuple[str, float]]]
 
-WORDS = ("eigenvalue", "chebyshev", "socket", "newline", "cosine", "centroid")
+WORDS = STAND_IN_WORDS
 LSI_SIZES = (50, 100, 200, 300)
 LABELS_PER_CLASS = 5
 DRAWS = 5
@@ -66,7 +67,8 @@ def run(
         labelled = _few_labels(corpus, draw)
         for name, features in candidates.items():
             accuracies[name].append(_accuracy(features, corpus, labelled))
-    columns = _columns(model, counter.get_feature_names_out(), words)
+    found = columns_of(model, tfidf, counter.get_feature_names_out(), words)["columns"]["layer 1"]
+    columns = {word: [(name, value) for name, value in column] for word, column in found.items()}
     return Demo(corpus, accuracies, seconds, columns)
 
 
@@ -115,23 +117,6 @@ def _accuracy(features: list[Any], corpus: Corpus, labelled: Array) -> float:
     model, best = min(fits, key=lambda fit: fit[0].error)
     predicted = classes[model.decision(products(best, corpus.test)).argmax(axis=1)]
     return float(np.mean(predicted == corpus.test_labels))
-
-
-def _columns(model: DCoT, vocabulary: Array, words: Sequence[str], depth: int = 10) -> Columns:
-    """The strongest prototypes of each word, bias subtracted; first of all those of the bias."""
-    index = {word: column for column, word in enumerate(vocabulary)}
-    known = [word for word in words if word in index]
-    rows = np.arange(len(known) + 1)
-    cells = (np.ones(len(known)), (rows[1:], [index[word] for word in known]))
-    documents = sp.csr_array(cells, shape=(len(rows), len(vocabulary)))
-    values = model.reconstruct(documents, layer=1)
-    values[1:] -= values[0]
-    names = vocabulary[model.prototypes_]
-    columns: Columns = {}
-    for word, row in zip(["(empty)", *known], values, strict=True):
-        top = np.argsort(-row, kind="stable")[:depth]
-        columns[word] = [(str(names[column]), float(row[column])) for column in top]
-    return columns
 
 
 def table(demo: Demo) -> str:
