@@ -67,7 +67,7 @@ def run(
         labelled = _few_labels(corpus, draw)
         for name, features in candidates.items():
             accuracies[name].append(_accuracy(features, corpus, labelled))
-    found = columns_of(model, tfidf, counter.get_feature_names_out(), words)["columns"]["layer 1"]
+    found = columns_of(model, counts, counter.get_feature_names_out(), words)["columns"]["layer 1"]
     columns = {word: [(name, value) for name, value in column] for word, column in found.items()}
     return Demo(corpus, accuracies, seconds, columns)
 

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import subprocess
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -13,17 +14,16 @@ from pathlib import Path
 from dcot._version import __version__
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars", "threadpoolctl")
+RIVALS = ("sentence-transformers", "torch", "wordllama")  # where they are installed
 
 
 @cache
 def versions() -> dict[str, str]:
     """Of Python, dcot and the libraries that compute."""
     found = {"python": platform.python_version(), "dcot": __version__}
-    for package in PACKAGES:
-        try:
+    for package in (*PACKAGES, *RIVALS):
+        with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:  # pragma: no cover - all are dependencies
-            found[package] = "unknown"
     return found
 
 

@@ -17,7 +17,7 @@ from dcot._exceptions import DcotError
 from dcot._progress import Progress, silent
 from dcot.bench.profiles import Profile
 from dcot.bench.protocol import Candidate
-from dcot.bench.store import Key, Result, Store
+from dcot.bench.store import PROTOCOL, Key, Result, Store
 from dcot.bench.systems import SYSTEMS, Setting, System
 from dcot.bench.tasks import DataDir, Documents, Task, load_task
 from dcot.datasets._location import write_atomically
@@ -112,9 +112,11 @@ class Context:
         return system.settings(self.profile.size)
 
 
-def corpus_key(task: Task) -> Key:
-    """What identifies the documents of a cell."""
+def corpus_key(task: Task, system: System | None = None) -> Key:
+    """What identifies the documents of a cell, as a system sees them: counts, or texts."""
     key: Key = {"corpus": task.name, "data": task.fingerprint}
+    if system is not None and system.needs_text:
+        key["texts"] = task.texts_fingerprint
     return {**key, "stands_for": task.stands_for} if task.stands_for else key
 
 
@@ -141,7 +143,7 @@ def candidates_of(
             for model in system.learn(learned, settings)
         ]
     paths = {
-        digest(setting): cache / f"{digest([system.name, setting, key])}.npz"
+        digest(setting): cache / f"{digest([system.name, setting, key, PROTOCOL])}.npz"
         for setting in settings
     }
     missing = [setting for setting in settings if not paths[digest(setting)].exists()]

@@ -104,6 +104,14 @@ class Task:
         digest.update(np.asarray(self.counts.data, dtype=np.float32).tobytes())
         return digest.hexdigest()[:12]
 
+    @cached_property
+    def texts_fingerprint(self) -> str:
+        """Changes with what counts do not show: case, punctuation, the order of words."""
+        digest = hashlib.sha256()
+        for text in self.texts or ():
+            digest.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
+        return digest.hexdigest()[:12]
+
     @property
     def unseen_classes(self) -> int:
         """Classes of test documents that no training document has; they stay in."""

@@ -129,6 +129,16 @@ def test_encoder_reads_a_folder(documents, tmp_path, monkeypatch):
     assert model.features(wanted)[0].shape == (len(wanted), 2)
 
 
+def test_models_of_one_name_are_told_apart(tmp_path):
+    settings = []
+    for place, content in (("a", b"one"), ("b", b"two"), ("c", b"one")):
+        folder = tmp_path / place / "model"
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").write_bytes(content)
+        settings.append(Encoder(folder).settings("full"))
+    assert settings[0] == settings[2] != settings[1]
+
+
 def test_missing_encoders_say_what_to_do(documents, tmp_path, monkeypatch):
     with pytest.raises(DcotError, match="not a folder"):
         Encoder(tmp_path / "nothing")

@@ -39,7 +39,7 @@ def keys_of(
     """Every budget and draw; with all labels there is one draw."""
     common = {
         "experiment": experiment,
-        **corpus_key(task),
+        **corpus_key(task, system),
         "system": system.name,
         "searched": digest(context.settings(system)),
     }
@@ -72,7 +72,7 @@ def _work(
     rows = np.concatenate([task.train, task.unlabelled]) if unlabelled else task.train
     learned, wanted = task.documents(rows, np.concatenate([task.train, task.test]))
     settings = context.settings(system)
-    about = [task.fingerprint, "training set", len(rows)]
+    about = [corpus_key(task, system), "training set", len(rows)]
     candidates = candidates_of(system, learned, wanted, settings, context.cache, about)
     orders = draws(n, context.profile.draws)
     ways = {name: kind(prior=system.prior) for name, kind in WAYS.items()}

@@ -26,7 +26,7 @@ def jobs(context: Context) -> Iterator[Job]:
             setting = context.settings(system)[0]
             key: Key = {
                 "experiment": NAME,
-                **corpus_key(task),
+                **corpus_key(task, system),
                 "system": system.name,
                 "setting": digest(setting),
             }

@@ -17,6 +17,9 @@ from dcot.bench.tasks import Task
 
 NAME = "unlabelled"
 SYSTEMS = ("LSI", "LDA", PAPER, OURS)
+# Draws are seeded by their number: this one is that of no draw, or its labelled documents would be
+# those that are learned from.
+ORDER = 1_000_000
 
 
 def jobs(context: Context) -> Iterator[Job]:
@@ -45,11 +48,13 @@ def _job(context: Context, task: Task, system: System, size: int) -> Job:
     profile = context.profile
     common = {
         "experiment": NAME,
-        **corpus_key(task),
+        **corpus_key(task, system),
         "system": system.name,
         "searched": digest(_settings(context, system)),
         "documents": size,
     }
+    if size not in (len(task.train), len(task.train) + len(task.unlabelled)):
+        common["order"] = ORDER  # it matters which documents these are
     keys: list[Key] = [
         {**common, "labels": budget, "draw": draw}
         for draw in range(profile.unlabelled_draws)
@@ -64,7 +69,7 @@ def _job(context: Context, task: Task, system: System, size: int) -> Job:
 
 def pool(task: Task) -> NDArray[Any]:
     """Documents in the order in which they are added: training documents first, each shuffled."""
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng([SEED, ORDER])
     return np.concatenate([rng.permutation(task.train), rng.permutation(task.unlabelled)])
 
 
@@ -73,7 +78,7 @@ def _work(
 ) -> Iterator[tuple[Key, Result]]:
     rows = np.sort(pool(task)[:size])
     learned, wanted = task.documents(rows, np.concatenate([task.train, task.test]))
-    about = [task.fingerprint, "documents", size]
+    about = [corpus_key(task, system), "documents", size, ORDER]
     settings = _settings(context, system)
     candidates = candidates_of(system, learned, wanted, settings, context.cache, about)
     orders = draws(len(task.train), context.profile.unlabelled_draws)

@@ -48,6 +48,7 @@ def jobs(context: Context) -> Iterator[Job]:
             "n_prototypes": r,
             "words": words,
             "learned": "all documents",
+            "frequent": "by count",
         }
         yield Job(f"{NAME}, {system}", [key], partial(_work, task), 10)
 
@@ -62,16 +63,19 @@ def _work(task: Task, missing: list[Key]) -> Iterator[tuple[Key, Result]]:
         X = learned.counts if paper else learned.tfidf
         r = key["n_prototypes"]
         model = (DCoT.paper(r, NOISE, 2) if paper else DCoT(r)).fit(X)
-        yield key, columns_of(model, X, terms, key["words"])
+        yield key, columns_of(model, learned.counts, terms, key["words"])
 
 
-def columns_of(model: DCoT, X: Any, terms: Array, words: Sequence[str]) -> Result:
-    """The strongest prototypes of each word by layer, and where the expected ones are."""
+def columns_of(model: DCoT, counts: Any, terms: Array, words: Sequence[str]) -> Result:
+    """The strongest prototypes of each word by layer, and where the expected ones are.
+
+    ``counts`` say which prototypes are frequent, whatever the model was learned from.
+    """
     index = {str(term): column for column, term in enumerate(terms)}
     known = [word for word in words if word in index]
     names = [str(name) for name in terms[model.prototypes_]]
     rows = np.arange(1, len(known) + 1)
-    cells = (np.ones(len(known), X.dtype), (rows, [index[word] for word in known]))
+    cells = (np.ones(len(known), counts.dtype), (rows, [index[word] for word in known]))
     documents = sp.csr_array(cells, shape=(len(known) + 1, len(terms)))
     columns: dict[str, dict[str, list[list[Any]]]] = {}
     ranks: dict[str, dict[str, int | None]] = {}
@@ -90,7 +94,7 @@ def columns_of(model: DCoT, X: Any, terms: Array, words: Sequence[str]) -> Resul
                     place = names.index(expected)
                     rank = 1 + int(np.flatnonzero(order[known.index(word) + 1] == place)[0])
                 ranks.setdefault(f"{word} → {expected}", {})[f"layer {layer}"] = rank
-    totals = np.asarray(X.sum(axis=0)).ravel()[model.prototypes_]
+    totals = np.asarray(counts.sum(axis=0)).ravel()[model.prototypes_]
     frequent = [names[j] for j in np.argsort(-totals, kind="stable")[:DEPTH]]
     empty = [name for name, _ in columns["layer 1"][EMPTY]]
     return {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from dcot._extras import require
 from dcot.bench.machines import Blocks
 from dcot.bench.systems._base import Learned, Setting, Size, System, remembered
 from dcot.bench.tasks import Documents
+
+_MODEL_FILES = (".json", ".txt", ".safetensors", ".bin", ".model")
 
 
 class Encoder(System):
@@ -34,7 +38,7 @@ class Encoder(System):
             )
 
     def settings(self, size: Size) -> list[Setting]:
-        return [{"model": self.folder.name}]
+        return [{"model": self.folder.name, "files": _digest(self.folder)}]
 
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
         library = require("sentence_transformers", "encoder")
@@ -67,6 +71,18 @@ class StaticEmbeddings(System):
             return model.embed(texts_of(documents), norm=True)
 
         yield from _fixed(settings, encode)
+
+
+@cache
+def _digest(folder: Path) -> str:
+    """Of a model's files: folders of different models may have the same name."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix in _MODEL_FILES:
+            digest.update(f"{path.relative_to(folder).as_posix()} {path.stat().st_size} ".encode())
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:12]
 
 
 def _fixed(settings: Sequence[Setting], encode: Any) -> Iterator[Learned]:
