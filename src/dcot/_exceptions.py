@@ -10,7 +10,8 @@
     ├── NotAvailableError (AttributeError)   not possible with these settings
     ├── OutOfMemoryError (MemoryError)       predicted to be too large, before allocating
     ├── MissingExtraError (ImportError)      an optional dependency is not installed
-    ├── DatasetError (OSError)               a corpus is missing or not what it should be
+    ├── DatasetError (OSError)               a corpus is not what it should be
+    │   └── DatasetMissingError          it was found nowhere
     ├── ModelFormatError (ValueError)        a model folder is damaged, foreign or of another format
     ├── ModelFolderError (OSError)           a model folder is missing, or cannot be written
     ├── OutputError (OSError)                results cannot be written; what is there is kept
@@ -31,6 +32,7 @@ from collections.abc import Sequence
 __all__ = [
     "ClusterError",
     "DatasetError",
+    "DatasetMissingError",
     "DcotError",
     "InvalidInputError",
     "InvalidParameterError",
@@ -84,6 +86,10 @@ class MissingExtraError(DcotError, ImportError):
 
 class DatasetError(DcotError, OSError):
     """A corpus is missing, or is not what it should be."""
+
+
+class DatasetMissingError(DatasetError):
+    """A corpus was found nowhere, and could not be downloaded."""
 
 
 class ModelFormatError(DcotError, ValueError):

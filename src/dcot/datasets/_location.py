@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from dcot._exceptions import DatasetError
+from dcot._exceptions import DatasetError, DatasetMissingError
 
 __all__ = ["cache_dir", "find_file", "search_dirs", "write_atomically"]
 
@@ -49,7 +49,7 @@ def find_file(filename: str, data_dir: str | os.PathLike[str] | None, *, hint: s
         if (path := directory / filename).is_file():
             return path
     looked = ", ".join(str(directory) for directory in directories)
-    raise DatasetError(
+    raise DatasetMissingError(
         f"{filename} was not found in: {looked}. {hint} Put it into one of these directories, or "
         "name its directory with data_dir=... or the environment variable DCOT_DATA."
     )
@@ -60,7 +60,10 @@ def write_atomically(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        partial.write_bytes(content)
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)

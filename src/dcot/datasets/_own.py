@@ -149,6 +149,11 @@ def _corpus(
             ("test" if _share(text) < test_share else "train") if label else "unlabelled"
             for text, label in zip(texts, labels, strict=True)
         ]
+    elif any(labels):  # what has none among these cannot be tested on, nor is it a class
+        splits = [
+            "unlabelled" if part in ("train", "test") and not label else part
+            for part, label in zip(splits, labels, strict=True)
+        ]
     if unknown := set(splits) - {"train", "test", "unlabelled"}:
         raise InvalidParameterError(
             f"the split has the values {sorted(unknown)}: expected train, test or unlabelled"

