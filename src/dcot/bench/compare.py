@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def run(
     Parameters
     ----------
     corpus : a loaded corpus, a table, a folder, or one of `dcot.datasets.available`
-    text, label, split : columns of a table
+    text, label, split : columns of a table; the text is in "text" unless another is named
     test_share : share of labelled documents to test on where the corpus has no split
     out : folder for results; the same one resumes
     data : directory with research corpora
@@ -75,12 +76,15 @@ def run(
         raise InvalidParameterError(
             f"unknown systems {sorted(unknown)}: expected some of {list(SYSTEMS)}"
         )
+    for name, values in (("budgets", budgets), ("draws", [draws])):
+        if wrong := [value for value in values if not isinstance(value, Integral) or value < 1]:
+            raise InvalidParameterError(f"{name} must be whole numbers from 1, got {wrong[0]!r}")
     task = _checked(_task(corpus, text, label, split, test_share, data))
     profile = replace(
         profile_of("full"),
         name="compare",
         systems=names,
-        budgets=tuple(sorted(set(budgets))),
+        budgets=tuple(sorted({int(budget) for budget in budgets})),
         draws=draws,
     )
     folder = Path(out)
@@ -112,13 +116,15 @@ def _task(
         return task_of(datasets.load(str(corpus), **options))
     if path.is_dir():
         return task_of(datasets.load_folder(path, test_share=test_share))
-    if text is None or label is None:
+    if label is None:
         raise InvalidParameterError(
-            f"{path} is read as a table: name its columns with text=... and label=... (--text, "
-            f"--label). Corpora by name are {', '.join(datasets.available())}"
+            f"{path} is read as a table: name its columns with label=... (--label) and, if it is "
+            "not called 'text', with text=... (--text). Corpora by name are "
+            + ", ".join(datasets.available())
         )
+    columns = "text" if text is None else text
     return task_of(
-        datasets.load_table(path, text=text, label=label, split=split, test_share=test_share)
+        datasets.load_table(path, text=columns, label=label, split=split, test_share=test_share)
     )
 
 

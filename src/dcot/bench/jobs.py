@@ -9,20 +9,23 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import DcotError
+from dcot._exceptions import DatasetMissingError
 from dcot._progress import Progress, silent
 from dcot.bench.profiles import Profile
-from dcot.bench.protocol import Candidate
+from dcot.bench.protocol import SEED, Candidate
 from dcot.bench.store import PROTOCOL, Key, Result, Store
 from dcot.bench.systems import SYSTEMS, Setting, System
-from dcot.bench.tasks import DataDir, Documents, Task, load_task
+from dcot.bench.systems._base import SEED as SYSTEMS_SEED
+from dcot.bench.tasks import SAMPLE_SEED, DataDir, Documents, Task, load_task
 from dcot.datasets._location import write_atomically
 
 Array = NDArray[Any]
+SEEDS = {"draws": SEED, "samples": SAMPLE_SEED, "systems": SYSTEMS_SEED}
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,18 @@ class Context:
     def task(self, name: str, *, stand_in: bool = False) -> Task | None:
         """A corpus, cut as the profile wants it; None, and a note, where it cannot be had."""
         task = self.full_task(name, stand_in=stand_in)
-        sample = self.profile.sample
-        return task if task is None or sample is None else task.sample(*sample)
+        return None if task is None else self.cut(task)
+
+    def cut(self, task: Task) -> Task:
+        """The sample of a corpus that the profile wants."""
+        return task if self.profile.sample is None else task.sample(*self.profile.sample)
 
     def full_task(self, name: str, *, stand_in: bool = False) -> Task | None:
         """The same, never cut."""
         if name not in self._tasks:
             try:
                 task = load_task(name, self.data, stand_in=stand_in)
-            except DcotError as error:
+            except DatasetMissingError as error:
                 self.note(f"{name} is left out: {error}")
                 self._tasks[name] = None
                 return None
@@ -146,11 +152,15 @@ def candidates_of(
         digest(setting): cache / f"{digest([system.name, setting, key, PROTOCOL])}.npz"
         for setting in settings
     }
-    missing = [setting for setting in settings if not paths[digest(setting)].exists()]
+    kept = {name: _kept(path) for name, path in paths.items()}
+    missing = [setting for setting in settings if kept[digest(setting)] is None]
     if missing:
         for model in system.learn(learned, missing):
-            _keep(paths[digest(model.setting)], model.features(wanted))
-    return [Candidate(setting, _kept(paths[digest(setting)])) for setting in settings]
+            name = digest(model.setting)
+            blocks = [np.asarray(block) for block in model.features(wanted)]
+            _keep(paths[name], blocks)
+            kept[name] = blocks
+    return [Candidate(setting, kept[digest(setting)] or []) for setting in settings]
 
 
 def _keep(path: Path, blocks: Sequence[Any]) -> None:
@@ -161,9 +171,13 @@ def _keep(path: Path, blocks: Sequence[Any]) -> None:
     write_atomically(path, buffer.getvalue())
 
 
-def _kept(path: Path) -> list[Array]:
-    with np.load(path, allow_pickle=False) as archive:
-        return [archive[name] for name in archive.files]
+def _kept(path: Path) -> list[Array] | None:
+    """None if there is no such file, or it is damaged: then it is made again."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            return [archive[name] for name in archive.files]
+    except (OSError, EOFError, ValueError, BadZipFile):
+        return None
 
 
 @dataclass
@@ -195,10 +209,10 @@ def run_jobs(
         try:
             for key, result in job.work(missing):
                 now = time.perf_counter()
-                store.put(key, result, seconds=now - begun)
+                store.put(key, result, seconds=now - begun, seeds=SEEDS)
                 begun, finished = now, finished + 1
                 progress(f"{title}: {job.title}", (done + share * finished / len(missing)) / total)
-        except (DcotError, MemoryError, ValueError, ArithmeticError, RuntimeError) as error:
+        except Exception as error:  # one system's library must not cost the others their results
             reason = f"{type(error).__name__}: {error}"
             failures.append(Failure(job.title, len(missing) - finished, reason))
         done += share

@@ -19,6 +19,7 @@ from dcot.bench.profiles import Profile, profile_of
 from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.store import Store
 from dcot.bench.systems import Encoder, StaticEmbeddings, System
+from dcot.datasets._location import search_dirs
 
 __all__ = ["Run", "run"]
 
@@ -69,6 +70,8 @@ def run(
     docs : folder for tables and figures of the documentation
     """
     chosen = read_only(only)
+    if data is not None:
+        search_dirs(data)  # a directory that is not there is an error, not a missing corpus
     settings = profile if isinstance(profile, Profile) else profile_of(profile)
     folder = Path(out)
     context = Context(

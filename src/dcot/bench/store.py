@@ -63,12 +63,15 @@ class Store:
         path = self.path(key)
         return _read(path) if path.exists() else None
 
-    def put(self, key: Key, result: Result, *, seconds: float) -> None:
+    def put(
+        self, key: Key, result: Result, *, seconds: float, seeds: Mapping[str, int] | None = None
+    ) -> None:
         """Keep a finished cell; it is there completely or not at all, also after a power cut."""
         cell = {
             "key": key,
             "result": result,
             "seconds": round(seconds, 4),
+            "seeds": dict(seeds or {}),
             "protocol": PROTOCOL,
             "commit": facts.commit(),
             "versions": facts.versions(),

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot import datasets
-from dcot._exceptions import DatasetError, InvalidInputError
+from dcot._exceptions import DatasetMissingError, InvalidInputError
 from dcot.text import TermCounter, TermWeighting
 
 Array = NDArray[Any]
@@ -89,6 +89,7 @@ class Task:
     texts: list[str] | None = None
     licence: str = ""
     citation: str = ""
+    description: str = ""
     stands_for: str = ""
     sampled: bool = False
     min_df: int = 1
@@ -160,13 +161,16 @@ class Task:
 
 
 def load_task(name: str, data_dir: DataDir = None, *, stand_in: bool = False) -> Task:
-    """A corpus by its name here; with ``stand_in``, the embedded one where it is missing."""
+    """A corpus by its name here; with ``stand_in``, the embedded one where it is missing.
+
+    One that is there, but is not what it should be, is an error.
+    """
     registered, options = CORPORA[name]
     if name != STAND_IN:
         options = {**options, "data_dir": data_dir}
     try:
         return task_of(datasets.load(registered, **options), name)
-    except DatasetError:
+    except DatasetMissingError:
         if not stand_in:
             raise
         return replace(_stand_in(), name=f"{STAND_IN}, standing in for {name}", stands_for=name)
@@ -201,5 +205,6 @@ def task_of(corpus: datasets.Corpus, name: str = "") -> Task:
         texts=corpus.texts,
         licence=corpus.licence,
         citation=corpus.citation,
+        description=corpus.description,
         min_df=1 if corpus.texts is None else MIN_DF,
     )

@@ -123,7 +123,7 @@ def compare(
             "--text",
             metavar="COLUMN",
             show_default=False,
-            help="The column with the text; several are joined.",
+            help="The column with the text; several are joined. [text]",
         ),
     ] = None,
     label: Annotated[
@@ -206,14 +206,18 @@ def compare(
         encoder=encoder,
         static_embeddings=static_embeddings,
         progress=_progress(session),
-        **({} if budgets is None else {"budgets": [int(one) for one in budgets]}),
+        **({} if budgets is None else {"budgets": [_whole(one) for one in budgets]}),
     )
-    tables = []
+    tables = list(done.results.notes)
     by_budget = import_module("dcot.bench.report.tables").by_budget
     for name in done.results.corpora_of(comparison.EXPERIMENT):
         found = by_budget(done.results, comparison.EXPERIMENT, name, way, "accuracy")
         tables.append(found.text())
     _end(session, done, tables)
+
+
+def _whole(number: float) -> float:
+    return int(number) if float(number).is_integer() else number
 
 
 def _progress(session: Session) -> Progress:

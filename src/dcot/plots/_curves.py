@@ -46,7 +46,7 @@ def label_curves(
         ax.errorbar(
             xs * 1.02 ** (number - last / 2),  # side by side, so that no bar hides another
             [values.mean() for values in draws],
-            yerr=[values.std() for values in draws],
+            yerr=[values.std(ddof=1) if len(values) > 1 else 0 for values in draws],
             label=name,
             marker=MARKERS[number % len(MARKERS)],
             linestyle=LINES[0] if ours else LINES[1 + number % (len(LINES) - 1)],

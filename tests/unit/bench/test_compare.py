@@ -8,6 +8,7 @@ import pytest
 
 from dcot import DcotError
 from dcot.bench import compare
+from dcot.bench.systems import SYSTEMS
 from dcot.cli import main
 
 
@@ -40,8 +41,10 @@ def test_a_loaded_corpus_and_what_is_learned_from_it(corpus, tmp_path):
 
 
 def test_columns_have_to_be_named(table, tmp_path):
-    with pytest.raises(DcotError, match=r"text=.* and label="):
+    with pytest.raises(DcotError, match=r"label=\.\.\. .* text=\.\.\."):
         compare.run(table, out=tmp_path)
+    with pytest.raises(DcotError, match="has no column 'text': expected among"):
+        compare.run(table, label="queue", out=tmp_path)
 
 
 def test_a_wrong_label_column_is_noticed(table, tmp_path):
@@ -54,6 +57,42 @@ def test_one_class_is_not_enough(tmp_path):
     path.write_text("t,l\n" + "some words here,a\nother words there,a\n" * 20)
     with pytest.raises(DcotError, match="needs two at least"):
         compare.run(path, text="t", label="l", out=tmp_path / "out")
+
+
+@pytest.mark.parametrize("budget", [0, -5, 20.5])
+def test_budgets_are_numbers_of_documents(table, tmp_path, budget, capsys):
+    with pytest.raises(DcotError, match=f"budgets must be whole numbers from 1, got {budget}"):
+        compare.run(table, text="body", label="queue", budgets=(20, budget), out=tmp_path)
+    arguments = [str(table), "--text", "body", "--label", "queue", f"--budgets=20,{budget}"]
+    assert main(["bench", "compare", *arguments, "-o", str(tmp_path)]) != 0
+    assert "budgets must be whole numbers" in capsys.readouterr().err
+    with pytest.raises(DcotError, match="draws must be"):
+        compare.run(table, text="body", label="queue", draws=0, out=tmp_path)
+
+
+def test_one_system_alone_is_not_said_to_be_best_or_not(corpus, tmp_path):
+    done = compare.run(corpus, budgets=(20,), draws=1, systems=("dCoT",), out=tmp_path)
+    assert " best " not in done.report.read_text().partition("About")[0]
+
+
+def test_the_text_is_in_the_column_text(corpus, tmp_path):
+    path = tmp_path / "mail.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "queue"])
+        writer.writerows(zip(corpus.texts, corpus.labels, strict=True))
+    options = {"budgets": (20,), "draws": 1, "systems": ("TF-IDF",), "out": tmp_path / "out"}
+    assert len(compare.run(path, label="queue", **options).results.cells) == 2
+
+
+def test_an_error_of_a_rivals_library_leaves_the_others(corpus, tmp_path, monkeypatch):
+    def broken(*_):
+        raise OSError("no config.json")
+
+    monkeypatch.setattr(type(SYSTEMS["LSI"]), "learn", broken)
+    done = compare.run(corpus, budgets=(20,), draws=1, systems=("LSI", "TF-IDF"), out=tmp_path)
+    assert [failure.reason for failure in done.failures] == ["OSError: no config.json"]
+    assert {cell.key["system"] for cell in done.results.cells} == {"TF-IDF"}
 
 
 def test_unknown_systems_and_ways(corpus, tmp_path):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dcot import DcotError
+from dcot._exceptions import DatasetError, DatasetMissingError
 from dcot.bench import measure as measuring
+from dcot.bench import paper
 from dcot.bench.experiments import EXPERIMENTS, published, timing, unlabelled
 from dcot.bench.jobs import Context, corpus_key, run_jobs
 from dcot.bench.profiles import PROFILES
@@ -95,12 +98,21 @@ def test_a_corpus_is_another_one_if_its_texts_are(task):
 
 def test_a_missing_corpus_is_a_note_not_a_crash(profile, tmp_path, monkeypatch):
     def missing(*_, **__):
-        raise measuring.InvalidInputError("no network")
+        raise DatasetMissingError("no network")
 
     monkeypatch.setattr("dcot.bench.jobs.load_task", missing)
     context = Context(profile, tmp_path)
     assert list(published.jobs(context)) == []
     assert context.notes == ["r8 is left out: no network"]
+
+
+def test_a_damaged_corpus_is_an_error_and_nothing_stands_in(profile, tmp_path, monkeypatch):
+    monkeypatch.setenv("DCOT_DATA", str(tmp_path))
+    (tmp_path / "dmoz.tsv").write_text("what is this")
+    with pytest.raises(DatasetError, match=r"dmoz\.tsv"):
+        Context(profile, tmp_path).task("dmoz", stand_in=True)
+    with pytest.raises(DatasetError, match="is not a directory"):
+        paper.run(profile, tmp_path, data=tmp_path / "nowhere")
 
 
 def test_time_is_measured_in_a_process_of_its_own(context, task, tmp_path, monkeypatch):
@@ -125,6 +137,22 @@ def test_what_is_measured(task, monkeypatch, name):
     assert found["seconds"] > 0
     assert found["ms_per_document"] > 0
     assert found["setting"] == SYSTEMS[name].settings("small")[0]
+
+
+def test_a_measurement_of_its_own(monkeypatch):
+    monkeypatch.delenv("DCOT_DATA", raising=False)
+    request = {"corpus": "docstrings", "system": "TF-IDF", "size": "small", "sample": (60, 20, 0)}
+    found = measuring.measure(request)
+    assert found["documents"] == 60
+    assert found["seconds"] > 0
+    if sys.platform == "linux":
+        assert found["peak_mb"] >= 0
+
+
+def test_peak_memory_is_that_of_the_work():
+    peak, result = measuring.peak_memory(lambda: float(np.ones(8_000_000).sum()))
+    assert result == 8e6
+    assert peak is None or 50e6 < peak < 200e6
 
 
 def test_a_failed_measurement_says_why():

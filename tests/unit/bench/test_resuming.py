@@ -16,6 +16,7 @@ import pytest
 from dcot import DcotError
 from dcot.bench.experiments.few_labels import jobs_of
 from dcot.bench.jobs import Job, candidates_of, run_jobs
+from dcot.bench.protocol import SEED
 from dcot.bench.store import Store
 from dcot.bench.systems import SYSTEMS
 
@@ -119,6 +120,20 @@ def test_features_of_slow_systems_are_learned_once(context, task, monkeypatch):
         assert (a.blocks[0] == b.blocks[0]).all()
 
 
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_damaged_features_are_learned_again(context, task, damage):
+    system = SYSTEMS["LDA"]
+    learned, wanted = task.documents(task.train, task.test)
+    settings = system.settings("small")[:1]
+    first = candidates_of(system, learned, wanted, settings, context.cache, "made")
+    (path,) = context.cache.glob("*.npz")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
+    again = candidates_of(system, learned, wanted, settings, context.cache, "made")
+    assert (first[0].blocks[0] == again[0].blocks[0]).all()
+    assert path.read_bytes() == whole
+
+
 def test_another_grid_or_another_corpus_is_another_cell(context, profile, task):
     def keys(task):
         jobs = jobs_of(context, task, "few-labels", ("validation",))
@@ -145,6 +160,9 @@ def test_cells_say_what_they_depend_on_and_nothing_private(tmp_path):
     assert cell["key"] == KEY
     assert {"python", "dcot", "numpy", "scikit-learn"} <= cell["versions"].keys()
     assert {"processor", "cores"} <= cell["machine"].keys()
+    run_jobs([Job("made", [{**KEY, "draw": 1}], lambda keys: ((k, {}) for k in keys))], store)
+    assert store.get({**KEY, "draw": 1}) is not None
+    assert json.loads(store.path({**KEY, "draw": 1}).read_text())["seeds"]["draws"] == SEED
     private = [os.uname().nodename, str(Path.home()), str(tmp_path), os.sep + "src"]
     assert not [word for word in private if len(word) > 1 and word in text]
 

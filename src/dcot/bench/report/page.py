@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from dcot.bench import facts
 from dcot.bench.progress import spoken
 from dcot.bench.report.results import Results
 from dcot.bench.report.sections import Section
@@ -77,16 +76,16 @@ def _head(results: Results) -> str:
 
 
 def provenance(results: Results) -> str:
-    """How many cells, made by what, where, in which time."""
-    machine = facts.machine()
-    where = f"{machine['processor']}, {machine['cores']} cores"
-    if "memory_gb" in machine:
-        where += f", {machine['memory_gb']} GB"
-    return (
+    """How many cells, made by what, where, in which time; as the cells say."""
+    said = [
         f"Profile {results.profile}: {len(results.cells)} of {results.planned} cells finished, in "
-        f"{spoken(results.seconds)} of computing; dcot {facts.versions()['dcot']} at commit "
-        f"{', '.join(results.commits) or 'unknown'}; {where}."
-    )
+        f"{spoken(results.seconds)} of computing"
+    ]
+    if versions := results.versions.get("dcot"):
+        commits = ", ".join(results.commits)
+        said.append(f"dcot {' and '.join(versions)} at commit {commits}")
+    said += results.machines
+    return "; ".join(said) + "."
 
 
 def table(data: Table, words: bool = False) -> str:
@@ -113,10 +112,14 @@ def _about(results: Results) -> str:
     for corpus in results.corpora.values():
         sizes = ", ".join(f"{n:,} {part}" for part, n in corpus["documents"].items() if n)
         text = f"{sizes} documents, {corpus['classes']} classes (before any sampling)."
+        if corpus["description"]:
+            text += f" {corpus['description'].rstrip('.')}."
         if corpus["unseen_classes"]:
             text += f" {corpus['unseen_classes']} classes have test documents only; they stay in."
         text += f" Licence: {corpus['licence'].rstrip('.')}. {corpus['citation']}"
         lines.append(f"<dt>{escape(corpus['title'])}</dt><dd>{escape(text)}</dd>")
-    versions = ", ".join(f"{name} {version}" for name, version in facts.versions().items())
+    versions = ", ".join(
+        f"{name} {' and '.join(found)}" for name, found in results.versions.items()
+    )
     lines.append(f"</dl><h3>Versions</h3><p>{escape(versions)}</p>")
     return "\n".join(lines)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dcot.bench.jobs import Context, Failure, Job
+from dcot.bench.jobs import SEEDS, Context, Failure, Job, digest
 from dcot.bench.store import Cell, Store
-from dcot.bench.systems import SYSTEMS
+from dcot.bench.systems import SYSTEMS, Setting
 from dcot.bench.tasks import Task
 
 
@@ -26,6 +26,8 @@ class Results:
     failures : jobs that did not work
     notes : what a reader has to know, such as corpora that are missing
     corpora : by name: title, sizes, licence, citation
+    searched : by the digest in a cell's key: the settings that were searched
+    seeds : of everything that is random
     """
 
     profile: str
@@ -34,6 +36,8 @@ class Results:
     failures: list[Failure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     corpora: dict[str, dict[str, Any]] = field(default_factory=dict)
+    searched: dict[str, list[Setting]] = field(default_factory=dict)
+    seeds: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def collect(
@@ -42,13 +46,16 @@ class Results:
         """The plan's cells from the store; not what other runs left there."""
         found = [store.get(key) for job in jobs for key in job.keys]
         tasks = [task for task in context._tasks.values() if task is not None]
+        grids = [context.settings(system) for system in {**SYSTEMS, **context.extra}.values()]
         return cls(
             profile=context.profile.name,
             cells=[cell for cell in found if cell is not None],
             planned=len(found),
             failures=failures,
             notes=list(context.notes),
-            corpora={task.name: about(task) for task in tasks},
+            corpora={task.name: about(task, context.cut(task)) for task in tasks},
+            searched={digest(grid): grid for grid in grids},
+            seeds=SEEDS,
         )
 
     def select(self, experiment: str, **wanted: Any) -> list[Cell]:
@@ -61,12 +68,19 @@ class Results:
         ]
 
     def values(self, experiment: str, name: str, metric: str, **wanted: Any) -> dict[Any, Any]:
-        """``{value of name in the key: metric by draw}`` of the selected cells."""
+        """``{value of name in the key: metric in each draw}`` of the selected cells."""
         found: dict[Any, list[tuple[int, float]]] = {}
         for cell in self.select(experiment, **wanted):
             pair = (cell.key.get("draw", 0), cell.result[metric])
             found.setdefault(cell.key[name], []).append(pair)
         return {key: np.array([v for _, v in sorted(pairs)]) for key, pairs in found.items()}
+
+    def draws(self, experiment: str, name: str, **wanted: Any) -> dict[Any, int]:
+        """How many draws the system with most of them has, by a value in the key."""
+        found: dict[Any, set[int]] = {}
+        for cell in self.select(experiment, **wanted):
+            found.setdefault(cell.key[name], set()).add(cell.key.get("draw", 0))
+        return {key: len(draws) for key, draws in found.items()}
 
     def corpora_of(self, experiment: str) -> list[str]:
         """In the order of the plan."""
@@ -87,6 +101,25 @@ class Results:
         return sorted({cell.commit or "unknown" for cell in self.cells})
 
     @property
+    def machines(self) -> list[str]:
+        """That made the cells."""
+        found = []
+        for machine in (cell.machine for cell in self.cells if cell.machine):
+            text = f"{machine['processor']}, {machine['cores']} cores"
+            found.append(text + (f", {machine['memory_gb']} GB" if "memory_gb" in machine else ""))
+        return list(dict.fromkeys(found))
+
+    @property
+    def versions(self) -> dict[str, list[str]]:
+        """Of all libraries that made the cells; more than one after an update between runs."""
+        found: dict[str, list[str]] = {}
+        for cell in self.cells:
+            for name, version in cell.versions.items():
+                if version not in found.setdefault(name, []):
+                    found[name].append(version)
+        return found
+
+    @property
     def seconds(self) -> float:
         """Time that went into the cells, over all runs."""
         return sum(cell.seconds for cell in self.cells)
@@ -101,8 +134,8 @@ def in_order(names: Iterable[str]) -> list[str]:
     return [name for name in known if name not in ours] + others + ours
 
 
-def about(task: Task) -> dict[str, Any]:
-    """What is said of a corpus."""
+def about(task: Task, used: Task) -> dict[str, Any]:
+    """What is said of a corpus, and of the sample of it that was used."""
     return {
         "title": task.name,
         "stands_for": task.stands_for,
@@ -113,6 +146,8 @@ def about(task: Task) -> dict[str, Any]:
         },
         "classes": len(set(map(str, task.labels[np.concatenate([task.train, task.test])]))),
         "unseen_classes": task.unseen_classes,
+        "unseen_in_use": used.unseen_classes,
+        "description": task.description,
         "licence": task.licence,
         "citation": task.citation,
     }

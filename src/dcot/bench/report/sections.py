@@ -27,9 +27,9 @@ class Section:
 _WHAT = {
     "words": (
         "Words (figure 2)",
-        "A model is learned on the stories of Reuters-21578 that have one topic or are outside the "
-        "ModApte split, as text; then a document of a single word shows which prototypes that word "
-        "means, in the first layer and after recursion.",
+        "A model is learned on texts (of Reuters-21578, the stories that have one topic or are "
+        "outside the ModApte split); then a document of a single word shows which prototypes that "
+        "word means, in the first layer and after recursion.",
     ),
     "noise": (
         "Noise and layers (figure 3)",
@@ -50,7 +50,9 @@ _WHAT = {
     "unlabelled": (
         "Unlabelled documents",
         "Not in the paper: the same labels, and more and more documents without labels to learn "
-        "the representation from.",
+        "the representation from, in one shuffled order, training documents first. At the left end "
+        "most labelled documents are not among those learned from. LDA is learned anew for every "
+        "number: with one prior and up to 100 topics.",
     ),
     "published": (
         "Published tables",

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import ttest_rel
 
 from dcot.bench.experiments import published, timing
 from dcot.bench.progress import spoken
-from dcot.bench.protocol import mcnemar
+from dcot.bench.report.gains import best_of, gain
 from dcot.bench.report.results import Results
 from dcot.bench.systems import OURS, PAPER, PRETRAINED
 
@@ -61,11 +60,14 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def percent(values: Array) -> str:
-    """Mean, and one standard deviation where there are several draws."""
-    if len(values) == 1:
-        return f"{100 * values[0]:.1f}"
-    return f"{100 * values.mean():.1f} ± {100 * values.std():.1f}"
+def percent(values: Array | None, draws: int = 0) -> str:
+    """Mean, and one standard deviation where there are several draws; says if some are missing."""
+    if values is None:
+        return "failed"
+    text = f"{100 * values.mean():.1f}"
+    if len(values) > 1:
+        text += f" ± {100 * values.std(ddof=1):.1f}"
+    return text if len(values) >= draws else f"{text} ({len(values)} of {draws} draws)"
 
 
 def by_budget(results: Results, experiment: str, corpus: str, way: str, metric: str) -> Table:
@@ -82,56 +84,40 @@ def by_budget(results: Results, experiment: str, corpus: str, way: str, metric: 
         {label for cells in values.values() for label in cells},
         key=lambda label: (isinstance(label, str), label),
     )
-    rows, best = [], set()
-    for label in found:
+    draws = results.draws(experiment, "labels", corpus=corpus, way=way)
+    best = set()
+    for column, label in enumerate(found, 1):
         means = [np.mean(values[s][label]) if label in values[s] else -1 for s in systems]
-        best.add((int(np.argmax(means)), 1 + found.index(label)))
-    for system in systems:
-        cells = [percent(values[system][b]) if b in values[system] else "failed" for b in found]
-        rows.append([system, *cells])
+        best.add((int(np.argmax(means)), column))
+    rows = [
+        [system, *(percent(values[system].get(label), draws[label]) for label in found)]
+        for system in systems
+    ]
     if OURS in values:
-        paired = {
-            cell.key["system"]: cell.result["hits"]
-            for cell in results.select(experiment, corpus=corpus, way=way, labels="all")
-            if "hits" in cell.result and metric == "accuracy"
-        }
         apart = [name for name in systems if name in PRETRAINED]
         rivals = [name for name in systems if name not in {OURS, PAPER, *apart}]
-        rows += [
-            [title, *(_gain(values, names, b, paired if b == "all" else {}) for b in found)]
-            for title, names in (
-                ("*dCoT against the best rival*", rivals),
-                *((f"*dCoT against the {name}*", [name]) for name in apart),
-            )
-        ]
+        options = {"metric": metric, "corpus": corpus, "way": way}
+        for title, among in [("best rival", rivals), *((name, [name]) for name in apart)]:
+            gains = [_against(results, experiment, label, among, **options) for label in found]
+            rows.append([f"*dCoT against the {title}*", *gains])
     name = "Accuracy" if metric == "accuracy" else "Macro-F1"
     return Table(f"{name} (%), {results.title(corpus)}", ["labels", *map(str, found)], rows, best)
 
 
-def _gain(
-    values: dict[str, dict[Any, Array]], among: Sequence[str], label: Any, paired: dict[str, str]
+def _against(
+    results: Results, experiment: str, label: Any, among: Sequence[str], **options: Any
 ) -> str:
-    """Against the rival that is best on the test documents: a hard comparison, on purpose.
-
-    p is that of a paired t-test over draws; where there is one draw, of McNemar's exact test.
-    """
-    rivals = {name: values[name][label] for name in among if label in values[name]}
-    ours = values[OURS].get(label)
-    if not rivals or ours is None:
+    rival = best_of(results, experiment, label, among, **options)
+    if rival is None:
         return ""
-    rival = max(rivals, key=lambda name: float(rivals[name].mean()))
-    gain = 100 * float(ours.mean() - rivals[rival].mean())
-    text = f"{gain:+.1f} ({rival}"
-    if len(ours) > 1 and len(ours) == len(rivals[rival]) and np.ptp(ours - rivals[rival]) > 0:
-        text += f", p {ttest_rel(ours, rivals[rival]).pvalue:.2f}"
-    elif OURS in paired and rival in paired:
-        text += f", p {mcnemar(paired[OURS], paired[rival]):.2f}"
-    return text + ")"
+    found = gain(results, experiment, label, OURS, rival, **options)
+    return "" if found is None else f"{found.points:+.1f} ({rival}{found.tested})"
 
 
 def time_table(results: Results, corpus: str) -> Table:
     """Learning time, memory and use, beside the paper's own figures."""
-    head = ["system", "learned in", "peak memory", "one document", "documents/s", "the paper's"]
+    head = ["system", "setting", "learned in", "peak memory", "one document", "documents/s"]
+    head.append("the paper's")
     stands_for = results.corpora.get(corpus, {}).get("stands_for")
     theirs = {} if stands_for else timing.THEIRS.get(corpus, {})
     rows = []
@@ -142,6 +128,7 @@ def time_table(results: Results, corpus: str) -> Table:
         rows.append(
             [
                 system,
+                ", ".join(f"{k} {v}" for k, v in found.get("setting", {}).items() if k != "rows"),
                 f"{found['seconds']:.2f} s",
                 memory,
                 f"{found['ms_per_document']:.2f} ms",
@@ -161,9 +148,9 @@ def unlabelled_table(results: Results, corpus: str, labels: int) -> Table:
         for system in systems
     }
     sizes = sorted({size for cells in values.values() for size in cells})
+    draws = results.draws("unlabelled", "documents", **options)
     rows = [
-        [system, *(percent(values[system][n]) if n in values[system] else "failed" for n in sizes)]
-        for system in systems
+        [system, *(percent(values[system].get(n), draws[n]) for n in sizes)] for system in systems
     ]
     title = f"Accuracy (%) with {labels} labels, {results.title(corpus)}"
     return Table(title, ["documents learned from", *(f"{n:,}" for n in sizes)], rows)
@@ -200,8 +187,10 @@ def noise_table(results: Results, system: str) -> Table:
     cells = results.select("noise", system=system)
     noises = sorted({cell.key["noise"] for cell in cells})
     depths = sorted({cell.key["layers"] for cell in cells})
+    draws = results.draws("noise", "noise")
     rows = []
     for depth in depths:
         found = results.values("noise", "noise", "accuracy", system=system, layers=depth)
-        rows.append([str(depth), *(percent(found[x]) if x in found else "failed" for x in noises)])
-    return Table(f"Accuracy (%), {system}", ["layers \\ noise", *(f"{x:g}" for x in noises)], rows)
+        rows.append([str(depth), *(percent(found.get(x), draws[x]) for x in noises)])
+    title = f"Accuracy (%), {system}, {results.title(cells[0].key['corpus'])}"
+    return Table(title, ["layers \\ noise", *(f"{x:g}" for x in noises)], rows)

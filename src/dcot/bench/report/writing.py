@@ -41,6 +41,8 @@ def as_json(results: Results) -> str:
         "failures": [vars(failure) for failure in results.failures],
         "notes": results.notes,
         "corpora": results.corpora,
+        "searched": results.searched,
+        "seeds": results.seeds,
         "cells": [vars(cell) for cell in results.cells],
     }
     return json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n"
