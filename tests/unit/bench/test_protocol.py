@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
+from dcot.bench.experiments import EXPERIMENTS
 from dcot.bench.experiments.few_labels import jobs_of, keys_of, work_of
 from dcot.bench.jobs import Context, run_jobs
 from dcot.bench.machines import MAX_ITER, TOL, Span
@@ -78,6 +79,40 @@ def test_selection_does_not_see_test_labels(context, task, name):
     blind = cells(context, with_wrong_test_labels(task), name)
     assert choices(honest) == choices(blind)
     assert [r["accuracy"] for r in honest] != [r["accuracy"] for r in blind]
+
+
+def all_cells(name, profile, task, folder):
+    """Of the experiments on noise and on unlabelled documents, on one corpus under their names."""
+    corpora = {"noise": "reuters", "unlabelled": "dmoz"}
+    profile = replace(
+        profile,
+        noises=(0.5,),
+        depths=(1, 2),
+        noise_labels=60,
+        noise_prototypes=(40, 40),
+        learned={"dmoz": (60, 140)},
+        unlabelled_labels=(60,),
+    )
+    context = Context(profile, folder, _tasks={corpora[name]: replace(task, name=corpora[name])})
+    jobs = list(EXPERIMENTS[name](context))
+    return [result for job in jobs for _, result in job.work(job.keys)]
+
+
+@pytest.mark.parametrize("name", ["noise", "unlabelled"])
+def test_the_other_experiments_do_not_see_them_either(profile, task, tmp_path, name):
+    honest = all_cells(name, profile, task, tmp_path / "a")
+    blind = all_cells(name, profile, with_wrong_test_labels(task), tmp_path / "b")
+
+    def chosen(results):
+        return [(result.get("setting"), result.get("strength")) for result in results]
+
+    assert chosen(honest) == chosen(blind)
+    assert [r["accuracy"] for r in honest] != [r["accuracy"] for r in blind]
+    labels = task.labels.copy()
+    labels[task.train] = np.random.default_rng(3).permutation(labels[task.train])
+    shuffled = all_cells(name, profile, replace(task, labels=labels), tmp_path / "c")
+    assert abs(np.mean([result["accuracy"] for result in shuffled]) - 0.25) < 0.15
+    assert np.mean([result["accuracy"] for result in honest]) > 0.5
 
 
 def test_that_test_would_catch_a_cheat(context, task, monkeypatch):
