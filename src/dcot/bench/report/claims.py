@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcot.bench.experiments.words import DEPTH
-from dcot.bench.report.gains import SIGNIFICANT, Gain, gain, paired
+from dcot.bench.report.gains import SIGNIFICANT, Gain, gain, paired, points
 from dcot.bench.report.results import Results
 from dcot.bench.report.tables import Table
 from dcot.bench.systems import OURS, PAPER
@@ -143,11 +143,10 @@ def _deep(results: Results, system: str) -> tuple[str, str]:
     if not gains:
         return MISSING, ""
     held = sum(gain > 0 for gain in gains)
-    said = f"{min(gains):+.1f} to {max(gains):+.1f} points, {np.mean(gains):+.1f} in the mean"
-    return (
-        verdict_of(held, len(gains)),
-        f"in {held} of {len(gains)} pairs of noise and layers; {said}",
-    )
+    spread = f"{points(min(gains))} to {points(max(gains))} points"
+    mean = points(sum(gains) / len(gains))
+    said = f"in {held} of {len(gains)} pairs of noise and layers; {spread}, {mean} in the mean"
+    return verdict_of(held, len(gains)), said
 
 
 def _noise(results: Results, system: str) -> tuple[str, str]:
@@ -202,7 +201,7 @@ def _beats(results: Results, system: str, few: bool = False) -> tuple[str, str]:
     if not found:
         return MISSING, ""
     lost = [
-        f"{rival} on {corpus} with {label} ({each.points:+.1f})"
+        f"{rival} on {corpus} with {label} ({points(each.points)})"
         for rival, corpus, label, each in sorted(found, key=lambda item: item[3].points)
         if each.points <= 0
     ]

@@ -39,6 +39,15 @@ class Gain:
         return f", p {self.p:.2f}" if self.p >= 0.01 else ", p < 0.01"
 
 
+def points(value: float) -> str:
+    """A difference as tables show it, never a negative nothing.
+
+    >>> points(1.25), points(-0.01)
+    ('+1.2', '+0.0')
+    """
+    return f"{round(value, 1) + 0.0:+.1f}"
+
+
 def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Gain | None:
     """Over the draws that both have, by a paired t-test; None if they share none."""
     draws = sorted(ours.keys() & theirs.keys())

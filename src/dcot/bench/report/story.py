@@ -7,7 +7,7 @@ from typing import Any
 from dcot.bench.experiments import published
 from dcot.bench.protocol import COMPARED, VALIDATION_SHARE, WAYS
 from dcot.bench.report import claims
-from dcot.bench.report.gains import best_of, gain
+from dcot.bench.report.gains import best_of, gain, points
 from dcot.bench.report.results import Results
 from dcot.bench.systems import OURS, PAPER, PRETRAINED, SYSTEMS, System
 from dcot.classifier import JUDGED
@@ -108,7 +108,7 @@ def _standing(results: Results, experiment: str, options: dict[str, Any]) -> str
         found = None if rival is None else gain(results, experiment, label, OURS, rival, **options)
         if rival is not None and found is not None:
             kind = "level" if not found.sure else "best" if found.points > 0 else "behind"
-            text = f"{label} labels ({found.points:+.1f} against {rival}{found.tested})"
+            text = f"{label} labels ({points(found.points)} against {rival}{found.tested})"
             groups[kind].append(text)
     said = []
     if groups["best"]:
@@ -121,11 +121,11 @@ def _standing(results: Results, experiment: str, options: dict[str, Any]) -> str
         said[0] = f"of those that learn from these documents, {said[0]}"
     text = "; ".join(said) + "." if said else ""
     if gaps := _gaps(results, experiment, options, PAPER):
-        spread = f"{min(gaps.values()):+.1f} to {max(gaps.values()):+.1f}"
+        spread = f"{points(min(gaps.values()))} to {points(max(gaps.values()))}"
         text += f" Against the paper to the letter our defaults make {spread} points."
     for name in PRETRAINED:
         if gaps := _gaps(results, experiment, options, name):
-            each = ", ".join(f"{gap:+.1f} with {label}" for label, gap in gaps.items())
+            each = ", ".join(f"{points(gap)} with {label}" for label, gap in gaps.items())
             text += f" Against the {name}, trained on other text, it makes {each} labels."
     return text.strip()
 
@@ -177,7 +177,7 @@ def _unlabelled(results: Results) -> list[str]:
             sizes = sorted(values)
             if len(sizes) > 1:
                 gain = 100 * float(values[sizes[-1]].mean() - values[sizes[0]].mean())
-                said.append(f"{system} {gain:+.1f}")
+                said.append(f"{system} {points(gain)}")
         if said:
             found.append(
                 f"{results.title(corpus)}, {labels} labels, from {sizes[0]:,} to {sizes[-1]:,} "

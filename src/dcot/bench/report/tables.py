@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcot.bench.experiments import published, timing
 from dcot.bench.progress import spoken
-from dcot.bench.report.gains import best_of, gain
+from dcot.bench.report.gains import best_of, gain, points
 from dcot.bench.report.results import Results
 from dcot.bench.systems import OURS, PAPER, PRETRAINED
 
@@ -111,7 +111,7 @@ def _against(
     if rival is None:
         return ""
     found = gain(results, experiment, label, OURS, rival, **options)
-    return "" if found is None else f"{found.points:+.1f} ({rival}{found.tested})"
+    return "" if found is None else f"{points(found.points)} ({rival}{found.tested})"
 
 
 def time_table(results: Results, corpus: str) -> Table:
