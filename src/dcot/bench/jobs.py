@@ -103,9 +103,9 @@ class Context:
         """By its name, also those that were named on the command line."""
         return {**SYSTEMS, **self.extra}[name]
 
-    def systems_for(self, task: Task, names: Sequence[str]) -> list[System]:
-        """Those that can read the corpus."""
-        found = [self.system(name) for name in (*names, *self.extra)]
+    def systems_for(self, task: Task, names: Sequence[str], *, extra: bool = True) -> list[System]:
+        """Those that can read the corpus; with ``extra``, those of the command line too."""
+        found = [self.system(name) for name in (*names, *(self.extra if extra else ()))]
         if task.texts is None:
             for system in found:
                 if system.needs_text:

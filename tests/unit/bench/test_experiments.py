@@ -69,6 +69,7 @@ def test_the_full_profile_is_the_papers():
 def test_published(context, task, tmp_path):
     context._tasks["r8"] = replace(task, name="r8")
     context.profile = replace(context.profile, published_systems=("TF-IDF",))
+    context.extra = {StaticEmbeddings.name: StaticEmbeddings()}  # takes part in figure 4 only
     jobs = list(published.jobs(context))
     store = Store(tmp_path / "cells")
     assert run_jobs(jobs, store) == []
