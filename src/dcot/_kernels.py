@@ -33,6 +33,25 @@ def _compiled(function: Kernel) -> Kernel:
 
 
 @_compiled
+def _add_terms(indices: Array, data: Array, k: int, end: int, dense: Array, row: Array) -> None:
+    """``row += Σ data[k] · dense[indices[k]]`` over the terms k to end of one document."""
+    width = len(row)
+    # Four terms at a time: the output row is then loaded and stored a quarter as often.
+    while k + 4 <= end:
+        v0, v1, v2, v3 = data[k], data[k + 1], data[k + 2], data[k + 3]
+        d0, d1 = dense[indices[k]], dense[indices[k + 1]]
+        d2, d3 = dense[indices[k + 2]], dense[indices[k + 3]]
+        for c in range(width):
+            row[c] += v0 * d0[c] + v1 * d1[c] + v2 * d2[c] + v3 * d3[c]
+        k += 4
+    while k < end:
+        v0, d0 = data[k], dense[indices[k]]
+        for c in range(width):
+            row[c] += v0 * d0[c]
+        k += 1
+
+
+@_compiled
 def sparse_times_dense(
     indptr: Array,
     indices: Array,
@@ -55,20 +74,7 @@ def sparse_times_dense(
             row, factor = out[i][offset : offset + width], rows[i]
             for c in range(width):
                 row[c] = factor * columns[c]
-            k, end = indptr[i], indptr[i + 1]
-            # Four terms at a time: the output row is then loaded and stored a quarter as often.
-            while k + 4 <= end:
-                v0, v1, v2, v3 = data[k], data[k + 1], data[k + 2], data[k + 3]
-                d0, d1 = dense[indices[k]], dense[indices[k + 1]]
-                d2, d3 = dense[indices[k + 2]], dense[indices[k + 3]]
-                for c in range(width):
-                    row[c] += v0 * d0[c] + v1 * d1[c] + v2 * d2[c] + v3 * d3[c]
-                k += 4
-            while k < end:
-                v0, d0 = data[k], dense[indices[k]]
-                for c in range(width):
-                    row[c] += v0 * d0[c]
-                k += 1
+            _add_terms(indices, data, indptr[i], indptr[i + 1], dense, row)
 
 
 @_compiled
@@ -265,23 +271,10 @@ def add_sparse_times_dense(
     indptr: Array, indices: Array, data: Array, dense: Array, out: Array, first: int, step: int
 ) -> None:
     """``out[i] += Σ_j X[i, j] · dense[j]``; rows of X without values cost nothing."""
-    n, width = out.shape
+    n = len(out)
     for block in range(first, -(-n // ROWS), step):
         for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
-            row = out[i]
-            k, end = indptr[i], indptr[i + 1]
-            while k + 4 <= end:
-                v0, v1, v2, v3 = data[k], data[k + 1], data[k + 2], data[k + 3]
-                d0, d1 = dense[indices[k]], dense[indices[k + 1]]
-                d2, d3 = dense[indices[k + 2]], dense[indices[k + 3]]
-                for c in range(width):
-                    row[c] += v0 * d0[c] + v1 * d1[c] + v2 * d2[c] + v3 * d3[c]
-                k += 4
-            while k < end:
-                v0, d0 = data[k], dense[indices[k]]
-                for c in range(width):
-                    row[c] += v0 * d0[c]
-                k += 1
+            _add_terms(indices, data, indptr[i], indptr[i + 1], dense, out[i])
 
 
 @_compiled
