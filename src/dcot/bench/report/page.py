@@ -21,7 +21,7 @@ figcaption { color: #555; font-size: .9rem; max-width: 46rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: .88rem; }
 caption { text-align: left; font-weight: 600; padding: .3rem 0; }
 th, td { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid #e3e3e3; }
-table:not(.words) td { white-space: nowrap; }
+table:not(.words) tr:not(.gain) td { white-space: nowrap; } tr.gain td { color: #444; }
 th { border-bottom: 2px solid #888; } td:first-child, th:first-child, .words td, .words th
   { text-align: left; } .theirs { color: #666; font-style: italic; }
 .note { background: #fff4d6; border-left: 4px solid #d9a400; padding: .5rem .9rem; }
@@ -95,6 +95,8 @@ def table(data: Table, words: bool = False) -> str:
     lines.append("<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in data.head) + "</tr>")
     for number, row in enumerate(data.rows):
         mark = ' class="theirs"' if number in data.theirs else ""
+        if row[0].startswith("*"):  # about other rows; its cells may take several lines
+            mark = ' class="gain"'
         cells = []
         for column, cell in enumerate(row):
             text = escape(cell.strip("*"))

@@ -108,35 +108,33 @@ def _standing(results: Results, experiment: str, options: dict[str, Any]) -> str
         found = None if rival is None else gain(results, experiment, label, OURS, rival, **options)
         if rival is not None and found is not None:
             kind = "level" if not found.sure else "best" if found.points > 0 else "behind"
-            text = f"{label} labels ({points(found.points)} against {rival}{found.tested})"
+            text = f"{label} ({points(found.points)} against {rival}{found.tested})"
             groups[kind].append(text)
     said = []
     if groups["best"]:
-        said.append(f"dCoT is best with {', '.join(groups['best'])}")
+        said.append(f"dCoT is best with {', '.join(groups['best'])} labels")
     if groups["level"]:
-        said.append(f"it is not told apart from the best rival with {', '.join(groups['level'])}")
+        level = ", ".join(groups["level"])
+        said.append(f"it is not told apart from the best rival with {level} labels")
     if groups["behind"]:
-        said.append(f"it loses with {', '.join(groups['behind'])}")
+        said.append(f"it loses with {', '.join(groups['behind'])} labels")
     if said:
         said[0] = f"of those that learn from these documents, {said[0]}"
     text = "; ".join(said) + "." if said else ""
-    if gaps := _gaps(results, experiment, options, PAPER):
-        spread = f"{points(min(gaps.values()))} to {points(max(gaps.values()))}"
-        text += f" Against the paper to the letter our defaults make {spread} points."
-    for name in PRETRAINED:
+    others = {PAPER: "the paper to the letter"}
+    others |= {name: f"the {name}, trained on other text," for name in PRETRAINED}
+    for name, title in others.items():
         if gaps := _gaps(results, experiment, options, name):
-            each = ", ".join(f"{points(gap)} with {label}" for label, gap in gaps.items())
-            text += f" Against the {name}, trained on other text, it makes {each} labels."
+            spread = f"{points(min(gaps))} to {points(max(gaps))}"
+            text += f" Against {title} it makes {spread} points."
     return text.strip()
 
 
-def _gaps(
-    results: Results, experiment: str, options: dict[str, Any], other: str
-) -> dict[Any, float]:
-    """Points of our defaults minus those of another system, by number of labels."""
+def _gaps(results: Results, experiment: str, options: dict[str, Any], other: str) -> list[float]:
+    """Points of our defaults minus those of another system, for each number of labels."""
     theirs = results.values(experiment, "labels", "accuracy", system=other, **options)
     ours = results.values(experiment, "labels", "accuracy", system=OURS, **options)
-    return {b: 100 * float(ours[b].mean() - theirs[b].mean()) for b in ours if b in theirs}
+    return [100 * float(ours[b].mean() - theirs[b].mean()) for b in ours if b in theirs]
 
 
 def _time(results: Results) -> list[str]:

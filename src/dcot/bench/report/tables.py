@@ -16,6 +16,7 @@ from dcot.bench.report.results import Results
 from dcot.bench.systems import OURS, PAPER, PRETRAINED
 
 Array = NDArray[Any]
+SILENT = ("rows", "files")  # parts of a setting that tables do not show
 PUBLISHED_COLUMNS = {"r8": "r8", "r52": "r52", "20newsgroups": "newsgroups"}
 
 
@@ -111,7 +112,11 @@ def _against(
     if rival is None:
         return ""
     found = gain(results, experiment, label, OURS, rival, **options)
-    return "" if found is None else f"{points(found.points)} ({rival}{found.tested})"
+    if found is None:
+        return ""
+    named = rival if len(among) > 1 else ""
+    about = f"{named}{found.tested}".removeprefix(", ")
+    return points(found.points) + (f" ({about})" if about else "")
 
 
 def time_table(results: Results, corpus: str) -> Table:
@@ -128,7 +133,9 @@ def time_table(results: Results, corpus: str) -> Table:
         rows.append(
             [
                 system,
-                ", ".join(f"{k} {v}" for k, v in found.get("setting", {}).items() if k != "rows"),
+                ", ".join(
+                    f"{k} {v}" for k, v in found.get("setting", {}).items() if k not in SILENT
+                ),
                 f"{found['seconds']:.2f} s",
                 memory,
                 f"{found['ms_per_document']:.2f} ms",
