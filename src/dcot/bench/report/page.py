@@ -95,8 +95,9 @@ def table(data: Table, words: bool = False) -> str:
     lines.append("<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in data.head) + "</tr>")
     for number, row in enumerate(data.rows):
         mark = ' class="theirs"' if number in data.theirs else ""
-        if row[0].startswith("*"):  # about other rows; its cells may take several lines
+        if row[0].startswith("*"):  # about other rows: its cells take two lines, of one part each
             mark = ' class="gain"'
+            row = [cell.replace(" ", "\u00a0").replace("\u00a0(", " (") for cell in row]
         cells = []
         for column, cell in enumerate(row):
             text = escape(cell.strip("*"))
