@@ -28,7 +28,7 @@ def test_a_table(table, tmp_path, capsys, way):
     arguments += ["--draws", "1", "--system", "TF-IDF", "--system", "dCoT", "--way", way]
     assert main(["bench", "compare", *arguments, "-o", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
-    assert "dCoT against the best rival" in printed
+    assert "\ndCoT against the best rival" in printed  # no marks of Markdown
     html = (tmp_path / "out" / "report.html").read_text()
     assert "Few labels on mail" in html
     assert "Claims" not in html  # the paper's, which this is not about

@@ -127,15 +127,16 @@ def _alike(panels: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _one_legend(figure: Any, axes: list[Any]) -> None:
-    """Beside the panels, where it hides no curve."""
+    """Below the panels, where it hides no curve and leaves them their width."""
     found: dict[str, Any] = {}
     for ax in axes:
         ax.get_legend().remove()
         handles, names = ax.get_legend_handles_labels()
         found |= dict(zip(names, handles, strict=True))
     order = in_order(found)
-    options = {"loc": "outside right center", "frameon": False, "handlelength": 3.5}
-    figure.legend([found[name] for name in order], order, **options)
+    options = {"loc": "outside lower center", "frameon": False, "handlelength": 3.5}
+    handles = [found[name] for name in order]
+    figure.legend(handles, order, ncols=min(5, len(order)), **options)
 
 
 def _known() -> set[str]:

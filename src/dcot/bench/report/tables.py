@@ -45,7 +45,7 @@ class Table:
 
     def text(self) -> str:
         """In columns, for a terminal."""
-        grid = [self.head, *self.rows]
+        grid = [self.head, *([cell.strip("*") for cell in row] for row in self.rows)]
         widths = [max(len(row[column]) for row in grid) for column in range(len(self.head))]
         lines = [
             "  ".join(
