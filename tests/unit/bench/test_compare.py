@@ -12,14 +12,17 @@ from dcot.bench.systems import SYSTEMS
 from dcot.cli import main
 
 
-@pytest.fixture
-def table(corpus, tmp_path):
-    path = tmp_path / "mail.csv"
+def write_table(corpus, path, text):
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["body", "queue"])
+        writer.writerow([text, "queue"])
         writer.writerows(zip(corpus.texts, corpus.labels, strict=True))
     return path
+
+
+@pytest.fixture
+def table(corpus, tmp_path):
+    return write_table(corpus, tmp_path / "mail.csv", "body")
 
 
 @pytest.mark.parametrize("way", ["leave-one-out", "validation"])
@@ -76,11 +79,7 @@ def test_one_system_alone_is_not_said_to_be_best_or_not(corpus, tmp_path):
 
 
 def test_the_text_is_in_the_column_text(corpus, tmp_path):
-    path = tmp_path / "mail.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["text", "queue"])
-        writer.writerows(zip(corpus.texts, corpus.labels, strict=True))
+    path = write_table(corpus, tmp_path / "mail.csv", "text")
     options = {"budgets": (20,), "draws": 1, "systems": ("TF-IDF",), "out": tmp_path / "out"}
     assert len(compare.run(path, label="queue", **options).results.cells) == 2
 
