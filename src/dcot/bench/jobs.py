@@ -152,15 +152,17 @@ def candidates_of(
         digest(setting): cache / f"{digest([system.name, setting, key, PROTOCOL])}.npz"
         for setting in settings
     }
-    kept = {name: _kept(path) for name, path in paths.items()}
-    missing = [setting for setting in settings if kept[digest(setting)] is None]
+    kept: dict[str, list[Array]] = {}
+    for name, path in paths.items():
+        if (found := _kept(path)) is not None:
+            kept[name] = found
+    missing = [setting for setting in settings if digest(setting) not in kept]
     if missing:
         for model in system.learn(learned, missing):
             name = digest(model.setting)
-            blocks = [np.asarray(block) for block in model.features(wanted)]
-            _keep(paths[name], blocks)
-            kept[name] = blocks
-    return [Candidate(setting, kept[digest(setting)] or []) for setting in settings]
+            kept[name] = [np.asarray(block) for block in model.features(wanted)]
+            _keep(paths[name], kept[name])
+    return [Candidate(setting, kept[digest(setting)]) for setting in settings]
 
 
 def _keep(path: Path, blocks: Sequence[Any]) -> None:
