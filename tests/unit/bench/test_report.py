@@ -121,6 +121,11 @@ def test_a_missing_cell_is_shown_as_failed():
     assert table.rows[0] == ["LSI", "70.0 ± 1.0", "failed"]
 
 
+def test_a_level_result_names_who_is_level():
+    text = paragraphs(results_of(few_labels({"LSI": {50: 0.8}, OURS: {50: 0.8001}})))["few-labels"]
+    assert "of those that learn from these documents, dCoT is not told apart from" in text[0]
+
+
 def test_a_missing_draw_is_said_and_the_others_are_paired():
     cells = few_labels({"LSI": {50: 0.7}, OURS: {50: 0.8}})
     missing = {("LSI", 0), (OURS, 2)}

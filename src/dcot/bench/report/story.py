@@ -119,7 +119,8 @@ def _standing(results: Results, experiment: str, options: dict[str, Any]) -> str
     if groups["behind"]:
         said.append(f"it loses with {', '.join(groups['behind'])} labels")
     if said:
-        said[0] = f"of those that learn from these documents, {said[0]}"
+        first = said[0].replace("it ", "dCoT ", 1) if said[0].startswith("it ") else said[0]
+        said[0] = f"of those that learn from these documents, {first}"
     text = "; ".join(said) + "." if said else ""
     others = {PAPER: "the paper to the letter"}
     others |= {name: f"the {name}, trained on other text," for name in PRETRAINED}
