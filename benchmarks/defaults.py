@@ -25,13 +25,13 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.extmath import randomized_svd
 
 from dcot import DCoT
-from dcot.centred import Centred, centre_scatter, gram_lower
-from dcot.corruption import marginalise
-from dcot.layers import Layer
-from dcot.moments import Moments
-from dcot.prototypes import choose_prototypes
-from dcot.ridge import KernelRidge, targets_of
-from dcot.solvers import cg, primal
+from dcot.classifier.ridge import KernelRidge, targets_of
+from dcot.core.centred import Centred, centre_scatter, gram_lower
+from dcot.core.corruption import marginalise
+from dcot.core.layers import Layer
+from dcot.core.moments import Moments
+from dcot.core.prototypes import choose_prototypes
+from dcot.core.solvers import cg, primal
 from dcot.text import TermCounter, TermWeighting
 
 BUDGETS = (100, 300, 1000)

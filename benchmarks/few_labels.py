@@ -27,12 +27,12 @@ from sklearn.metrics import f1_score
 from sklearn.preprocessing import normalize
 
 from dcot import DCoTClassifier
-from dcot.classifier import JUDGED
-from dcot.layers import Settings
-from dcot.moments import Moments
-from dcot.representation import Representation
-from dcot.ridge import KernelRidge, finer_alpha, solve_ridge, targets_of
-from dcot.selection import _blocks, _stacks, best_of, read_grid, star
+from dcot.classifier.model import JUDGED
+from dcot.classifier.ridge import KernelRidge, finer_alpha, solve_ridge, targets_of
+from dcot.classifier.selection import _blocks, _stacks, best_of, read_grid, star
+from dcot.core.layers import Settings
+from dcot.core.moments import Moments
+from dcot.core.representation import Representation
 
 BUDGETS = (50, 100, 200, 500, 1000)
 DRAWS = 5

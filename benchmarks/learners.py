@@ -16,9 +16,9 @@ from benchmarks.corpora import NAMES, load_all
 from benchmarks.defaults import TABLES
 
 from dcot import DCoT
-from dcot.labels import read_labels
-from dcot.learners import fit_linear
-from dcot.ridge import KernelRidge
+from dcot.classifier.labels import read_labels
+from dcot.classifier.learners import fit_linear
+from dcot.classifier.ridge import KernelRidge
 
 BUDGETS, DRAWS, LEARNERS = (100, 500), 3, ("ridge", "svm", "logistic")
 

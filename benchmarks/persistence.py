@@ -21,7 +21,7 @@ from benchmarks.measure import Table, seconds
 
 import dcot
 from dcot import DCoT
-from dcot._machine import format_bytes
+from dcot.runtime.resources import format_bytes
 
 PRECISIONS = (None, "float16", "int8")
 MOST_LOST = {"float16": 0.1, "int8": 0.3}  # points

@@ -104,7 +104,7 @@ def warm_up() -> None:
 
 
 def fit_once(folder: Path, n: int, terms: int, solver: str) -> dict[str, Any]:
-    from dcot._progress import watched
+    from dcot.runtime.progress import watched
     from dcot.text import TextSource
 
     source = TextSource(write_corpus(folder, n, terms))
@@ -143,7 +143,7 @@ def fit_once(folder: Path, n: int, terms: int, solver: str) -> dict[str, Any]:
 
 def passes_once(folder: Path, n: int, terms: int, threads: int | None) -> dict[str, Any]:
     """The part of a fit that grows with the documents, and nothing else; the best of some."""
-    from dcot._progress import watched
+    from dcot.runtime.progress import watched
     from dcot.text import TextSource
 
     source = TextSource(write_corpus(folder, n, terms))
@@ -219,7 +219,7 @@ def dask_once(folder: Path, n: int, workers: int, terms: int) -> dict[str, Any]:
     from distributed import Client, LocalCluster
 
     from dcot import distributed as on_dask
-    from dcot._progress import watched
+    from dcot.runtime.progress import watched
     from dcot.text import read_texts
 
     texts = read_texts(write_corpus(folder, n, terms))
@@ -253,8 +253,8 @@ def memory_of_process(name: str) -> float:
 
 def constants(folder: Path) -> dict[str, float]:
     """Rates of this machine with all its threads, as ``scale_model`` uses them."""
-    from dcot._machine import n_threads
-    from dcot.streaming.sums import (
+    from dcot.runtime.resources import n_threads
+    from dcot.stream.sums import (
         Block,
         MomentsSum,
         PanelSum,
@@ -308,8 +308,8 @@ def constants(folder: Path) -> dict[str, float]:
 
 def factorising() -> dict[str, float]:
     """Two rates from two sizes: seconds = d³ / 3 / flop rate + d² / element rate."""
-    from dcot.streaming.packed import PackedScatter
-    from dcot.streaming.sums import panels_of
+    from dcot.stream.packed import PackedScatter
+    from dcot.stream.sums import panels_of
 
     sizes, seconds = (2048, 6144, 14_336), []  # the first is to warm up
     for size in sizes:

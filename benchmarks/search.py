@@ -17,7 +17,7 @@ from benchmarks.measure import Table, read_rate, seconds
 from sklearn.neighbors import NearestNeighbors
 
 from dcot import SearchIndex
-from dcot._machine import n_threads
+from dcot.runtime.resources import n_threads
 
 K = 10
 TARGET = 3.0

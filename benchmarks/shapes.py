@@ -13,12 +13,12 @@ from benchmarks.generated import topical_corpus
 from benchmarks.measure import in_subprocess, matmul_rate, peak_memory, seconds
 
 from dcot import DCoT
-from dcot.centred import Centred
-from dcot.corruption import marginalise
-from dcot.moments import Moments
-from dcot.prototypes import choose_prototypes
-from dcot.solvers import SOLVERS, cg
-from dcot.solvers import choice as choosing
+from dcot.core.centred import Centred
+from dcot.core.corruption import marginalise
+from dcot.core.moments import Moments
+from dcot.core.prototypes import choose_prototypes
+from dcot.core.solvers import SOLVERS, cg
+from dcot.core.solvers import choice as choosing
 
 SIZES = (1_000, 5_000, 30_000)
 PROTOTYPES = (100, 1_000, 3_000)

@@ -15,8 +15,8 @@ from benchmarks.measure import Table, in_subprocess, matmul_rate, peak_memory, r
 from sklearn.decomposition import LatentDirichletAllocation, TruncatedSVD
 
 from dcot import DCoT, DCoTClassifier
-from dcot._machine import format_bytes, n_threads
-from dcot.solvers._base import positive_definite
+from dcot.core.solvers._base import positive_definite
+from dcot.runtime.resources import format_bytes, n_threads
 
 SETTING = {"n_prototypes": 1000, "noise": 0.8, "n_layers": 1}
 NOISES = np.linspace(0.5, 0.95, 10)
@@ -102,10 +102,10 @@ def memory(table: Table) -> None:
 
 def report_peak(solver: str) -> None:
     """Print peak, what must be held, and the prediction, in bytes."""
-    from dcot.centred import Centred
-    from dcot.moments import Moments
-    from dcot.solvers import SOLVERS
-    from dcot.solvers.choice import shape_of
+    from dcot.core.centred import Centred
+    from dcot.core.moments import Moments
+    from dcot.core.solvers import SOLVERS
+    from dcot.core.solvers.choice import shape_of
 
     X = load("reuters").X
     one_layer(solver=solver, n_prototypes=20).fit(sp.csr_array(X[:300, :600]))

@@ -16,8 +16,8 @@ from benchmarks.defaults import TABLES
 from scipy.stats import ttest_rel
 
 from dcot import DCoT
-from dcot.ridge import KernelRidge, targets_of
-from dcot.suggestion import candidates, most_informative, uncertainty
+from dcot.classifier.ridge import KernelRidge, targets_of
+from dcot.classifier.suggestion import candidates, most_informative, uncertainty
 
 START, STEP, END, DRAWS = 50, 25, 200, 5
 BUDGETS = range(START, END + 1, STEP)

@@ -20,11 +20,11 @@ from benchmarks.defaults import TABLES, unit
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from dcot.layers import Settings, fit_stacks
-from dcot.moments import Moments
-from dcot.prototypes import choose_prototypes
-from dcot.representation import Representation
-from dcot.ridge import KernelRidge, targets_of
+from dcot.classifier.ridge import KernelRidge, targets_of
+from dcot.core.layers import Settings, fit_stacks
+from dcot.core.moments import Moments
+from dcot.core.prototypes import choose_prototypes
+from dcot.core.representation import Representation
 
 BUDGETS, DRAWS, HELD_OUT = (50, 100, 200, 500), 4, 1500
 NOISES = (0.8, 0.9, 0.95)

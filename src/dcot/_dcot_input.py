@@ -8,20 +8,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from dcot._exceptions import (
+from dcot.core.centred import Matrix
+from dcot.core.checks import by_layer, canonical, check_choice, check_integer, check_number
+from dcot.core.layers import Settings
+from dcot.core.solvers import SOLVERS
+from dcot.core.solvers.choice import allowance
+from dcot.errors import (
     InvalidInputError,
     InvalidParameterError,
     InvalidTypeError,
     OutOfMemoryError,
 )
-from dcot._machine import format_bytes, parse_bytes
-from dcot._progress import progress_for
-from dcot.centred import Matrix
-from dcot.checking import by_layer, canonical, check_choice, check_integer, check_number
-from dcot.layers import Settings
-from dcot.solvers import SOLVERS
-from dcot.solvers.choice import allowance
-from dcot.sources import Source
+from dcot.runtime.progress import progress_for
+from dcot.runtime.resources import format_bytes, parse_bytes
+from dcot.stream import Source
 
 MAX_LAYERS = 100
 

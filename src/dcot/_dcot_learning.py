@@ -11,14 +11,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from dcot._dcot_input import read_documents, settings_of
-from dcot._exceptions import InvalidParameterError, NotAvailableError
-from dcot._machine import parse_bytes
-from dcot.centred import Matrix
-from dcot.checking import check_not_empty, check_room, check_weights
-from dcot.layers import Layer, Settings, fit_stack_from_moments, fit_stacks
-from dcot.moments import Moments
-from dcot.prototypes import choose_prototypes
-from dcot.representation import Representation
+from dcot.core.centred import Matrix
+from dcot.core.checks import check_not_empty, check_room, check_weights
+from dcot.core.layers import Layer, Settings, fit_stack_from_moments, fit_stacks
+from dcot.core.moments import Moments
+from dcot.core.prototypes import choose_prototypes
+from dcot.core.representation import Representation
+from dcot.errors import InvalidParameterError, NotAvailableError
+from dcot.runtime.resources import parse_bytes
 
 Array = NDArray[Any]
 

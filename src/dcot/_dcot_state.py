@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import InvalidParameterError, ModelFormatError
 from dcot._saving import Saveable, build, encode_parameters
-from dcot.layers import Layer
-from dcot.moments import Moments
+from dcot.core.layers import Layer
+from dcot.core.moments import Moments
+from dcot.core.representation import Representation
+from dcot.errors import InvalidParameterError, ModelFormatError
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED, choice, count, setting
-from dcot.representation import Representation
 
 Array = NDArray[Any]
 

@@ -12,12 +12,12 @@ from sklearn.utils import check_array, check_random_state
 
 from dcot._dcot_input import dtype_for, settings_of
 from dcot._dcot_learning import adopt, choose
-from dcot._exceptions import InvalidInputError
-from dcot.checking import canonical, check_weights
-from dcot.representation import compression_rows
-from dcot.sources import LocalPasses, Passes, Source
-from dcot.streaming.fitting import Corpus, Request, Streamed, fit_passes
-from dcot.streaming.sums import Block, RowsSum
+from dcot.core.checks import canonical, check_weights
+from dcot.core.representation import compression_rows
+from dcot.errors import InvalidInputError
+from dcot.stream import LocalPasses, Passes, Source
+from dcot.stream.fitting import Corpus, Request, Streamed, fit_passes
+from dcot.stream.sums import Block, RowsSum
 
 Array = NDArray[Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from dcot._exceptions import DcotError, InvalidTypeError, ModelFormatError
+from dcot.errors import DcotError, InvalidTypeError, ModelFormatError
 from dcot.persistence import Contents, decode, encode, write_folder
 from dcot.persistence.contents import DAMAGED, setting
 from dcot.persistence.precision import check_precision

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from dcot._dcot_state import check_vocabulary, facts_of, restore, restore_container, state_of
-from dcot._exceptions import ModelFormatError
 from dcot._saving import Saveable, build, encode_parameters
+from dcot.errors import ModelFormatError
 from dcot.estimator import DCoT
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED, count, setting

@@ -10,13 +10,13 @@ import numpy as np
 
 from dcot._dcot_input import dtype_for, settings_of
 from dcot._dcot_streaming import Weigh, learn_from_passes
-from dcot._exceptions import InvalidInputError
-from dcot._progress import announce
-from dcot.checking import canonical, check_weights
-from dcot.solvers.choice import allowance
-from dcot.sources import LocalPasses, Passes, Source
-from dcot.streaming.plan import Corpus
-from dcot.streaming.sums import Block
+from dcot.core.checks import canonical, check_weights
+from dcot.core.solvers.choice import allowance
+from dcot.errors import InvalidInputError
+from dcot.runtime.progress import announce
+from dcot.stream import LocalPasses, Passes, Source
+from dcot.stream.plan import Corpus
+from dcot.stream.sums import Block
 from dcot.text import TermCounter, TermWeighting
 from dcot.text.streams import as_column
 from dcot.text.vocabulary import fit_counter

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dcot._progress import Progress, progress_for
-from dcot.sources import Source
-from dcot.streaming.writing import write_features
+from dcot.runtime.progress import Progress, progress_for
+from dcot.stream import Source
+from dcot.stream.writing import write_features
 
 
 def write_transformed(

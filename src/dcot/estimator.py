@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in
 
@@ -26,19 +25,15 @@ from dcot._dcot_learning import (
 )
 from dcot._dcot_state import SaveableDCoT
 from dcot._dcot_streaming import learn_from_source
-from dcot._exceptions import DcotError, InvalidParameterError
 from dcot._writing import write_transformed
+from dcot.core.layers import Layer, Settings
+from dcot.core.moments import Moments
+from dcot.core.representation import Representation
+from dcot.errors import InvalidParameterError, not_fitted
 from dcot.explain._matrix import ReadableDCoT
-from dcot.layers import Layer, Settings
-from dcot.moments import Moments
-from dcot.representation import Representation
-from dcot.sources import Blocks, as_source
+from dcot.stream import Blocks, as_source
 
 Array = NDArray[Any]
-
-
-class ModelNotFittedError(DcotError, NotFittedError):
-    """The model was used before it was fitted."""
 
 
 class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
@@ -180,7 +175,7 @@ class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : sparse or dense matrix, documents × terms; or a source of such batches
-            (``dcot.sources``: a list of blocks, ``.npz`` files, a function that returns an
+            (``dcot.stream``: a list of blocks, ``.npz`` files, a function that returns an
             iterator), which is read as often as the layers need and never held
         y : ignored
         sample_weight : how often each document counts, default once
@@ -331,9 +326,7 @@ class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
 
     def _fitted(self) -> Representation:
         if not self.__sklearn_is_fitted__():
-            raise ModelNotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet: call fit first"
-            )
+            raise not_fitted(self)
         if self._representation is None:
             solve_moments(self)
         assert self._representation is not None

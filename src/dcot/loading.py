@@ -6,16 +6,16 @@ import os
 from importlib import import_module
 from typing import Any
 
-from dcot._exceptions import ModelFormatError
 from dcot._saving import restored
 from dcot._version import __version__
+from dcot.errors import ModelFormatError
 from dcot.persistence import read_folder
 
 # What can be in a folder. A class is found here or not at all: a folder cannot name its own.
 KINDS = {
     "DCoT": "dcot.estimator",
     "DCoTVectorizer": "dcot.vectorizer",
-    "DCoTClassifier": "dcot.classifier",
+    "DCoTClassifier": "dcot.classifier.model",
     "SearchIndex": "dcot.search",
 }
 

@@ -13,16 +13,17 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
 
 from dcot._dcot_learning import moments_suffice
-from dcot._machine import parse_bytes
 from dcot._vectorizer_state import SaveableVectorizer
 from dcot._vectorizer_streaming import learn_from_texts
 from dcot._writing import write_transformed
-from dcot.estimator import DCoT, ModelNotFittedError
+from dcot.core.layers import Layer
+from dcot.core.prototypes import columns_of
+from dcot.core.solvers.choice import allowance
+from dcot.errors import not_fitted
+from dcot.estimator import DCoT
 from dcot.explain._text import ReadableVectorizer
-from dcot.layers import Layer
-from dcot.prototypes import columns_of
-from dcot.solvers.choice import allowance
-from dcot.sources import Once, Repeatable
+from dcot.runtime.resources import parse_bytes
+from dcot.stream import Once, Repeatable
 from dcot.text import TermCounter, TermWeighting
 from dcot.text.inputs import batches
 from dcot.text.patterns import DEFAULT_PATTERN
@@ -167,7 +168,7 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         Parameters
         ----------
         raw_documents : list, generator, array, column or reader of texts; or a source of batches
-            (``dcot.sources``, ``dcot.text.TextSource``, a function that returns an iterator),
+            (``dcot.stream``, ``dcot.text.TextSource``, a function that returns an iterator),
             which is read as often as needed and never held. So are files that are large beside
             the memory.
         y : ignored
@@ -309,9 +310,7 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
 
     def _fitted(self) -> DCoT:
         if not self.__sklearn_is_fitted__():
-            raise ModelNotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet: call fit first"
-            )
+            raise not_fitted(self)
         return self.dcot_
 
     def __sklearn_is_fitted__(self) -> bool:

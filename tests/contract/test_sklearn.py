@@ -76,7 +76,7 @@ def test_set_output(data):
 
 
 def test_joblib_workers_do_not_oversubscribe(data):
-    from dcot._machine import n_threads
+    from dcot.runtime.resources import n_threads
 
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         threads = joblib.Parallel(n_jobs=2)(joblib.delayed(n_threads)() for _ in range(2))

@@ -1,4 +1,4 @@
-"""The contract of a solver. A new one is tested by its line in ``dcot.solvers.SOLVERS``."""
+"""The contract of a solver. A new one is tested by its line in ``dcot.core.solvers.SOLVERS``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 from tests.reference import counts, explicit_layer
 
-from dcot.centred import Centred
-from dcot.corruption import marginalise
-from dcot.moments import Moments
-from dcot.solvers import SOLVERS, Shape
-from dcot.solvers.choice import choose, shape_of
+from dcot.core.centred import Centred
+from dcot.core.corruption import marginalise
+from dcot.core.moments import Moments
+from dcot.core.solvers import SOLVERS, Shape
+from dcot.core.solvers.choice import choose, shape_of
 
 SHAPES = [(40, 12, 5), (12, 40, 9), (30, 30, 30), (1, 5, 2), (5, 1, 1)]
 EXACT = {"tol": 1e-13, "max_iter": 500, "progress": lambda fraction: None}

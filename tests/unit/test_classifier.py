@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dcot
 from dcot import DCoT, DCoTClassifier, DcotError
-from dcot.selection import GRID, Setting, best_of, read_grid, star
-from dcot.suggestion import candidates, most_informative, uncertainty
+from dcot.classifier.selection import GRID, Setting, best_of, read_grid, star
+from dcot.classifier.suggestion import candidates, most_informative, uncertainty
 
 SMALL = {"n_prototypes": (30, 10), "noise": (0.8, 0.5), "shrinkage": (1.0, 0.1)}
 

@@ -9,9 +9,9 @@ import dcot
 
 
 def test_exported_members():
-    classes = ["DCoT", "DCoTClassifier", "DCoTVectorizer", "DcotError", "SearchIndex"]
-    expected = [*classes, "__version__", "load"]
-    assert dcot.__all__ == expected
+    classes = {"DCoT", "DCoTClassifier", "DCoTVectorizer", "SearchIndex"}
+    assert set(dcot.__all__) == {*classes, *dcot.errors.__all__, "__version__", "load"}
+    assert {"text", "datasets", "plots", "stream"} <= set(dir(dcot))
     for name in dcot.__all__:
         assert getattr(dcot, name) is not None
     assert set(dcot.__all__) <= set(dir(dcot))
@@ -27,12 +27,13 @@ def test_import_loads_nothing_heavy():
 
 
 def test_every_error_is_a_dcot_error_and_a_usual_one():
-    from dcot import _exceptions, estimator
+    from dcot import errors as tree
 
-    names = [name for name in _exceptions.__all__ if name != "DcotError"]
-    errors = [getattr(_exceptions, name) for name in names] + [estimator.ModelNotFittedError]
-    for error in errors:
+    for name in tree.__all__:
+        assert getattr(dcot, name) is getattr(tree, name)
+        assert name in dcot.__all__
+    for error in [getattr(tree, name) for name in tree.__all__ if name != "DcotError"]:
         assert issubclass(error, dcot.DcotError)
         usual = (ValueError, TypeError, AttributeError, MemoryError, ImportError, OSError)
         assert issubclass(error, usual)
-        assert error.__name__ in _exceptions.__doc__
+        assert error.__name__ in tree.__doc__

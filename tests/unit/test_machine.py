@@ -12,9 +12,9 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from dcot import DcotError
-from dcot._extras import require
-from dcot._machine import format_bytes, free_memory, n_threads, parse_bytes, run_threads
-from dcot._progress import ProgressBar
+from dcot.runtime.extras import require
+from dcot.runtime.progress import ProgressBar
+from dcot.runtime.resources import format_bytes, free_memory, n_threads, parse_bytes, run_threads
 
 
 def test_threads_follow_the_blas_limit():
@@ -45,7 +45,7 @@ def test_errors_in_a_thread_come_back():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_has_threads_of_its_own():
-    from dcot.centred import times
+    from dcot.core.centred import times
 
     dense = np.ones((2000, 300))
     import scipy.sparse as sp

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer, plots
-from dcot._exceptions import DcotError
+from dcot.errors import DcotError
 from dcot.plots._map import plane
 
 mpl.use("agg")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dcot import DCoT
-from dcot.moments import Moments
+from dcot.core.moments import Moments
 
 CASE = settings(max_examples=40, deadline=None)
 

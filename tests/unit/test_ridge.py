@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from dcot.ridge import STRENGTHS, KernelRidge, finer_alpha, solve_ridge, targets_of
+from dcot.classifier.ridge import STRENGTHS, KernelRidge, finer_alpha, solve_ridge, targets_of
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 
 from dcot import datasets
-from dcot._exceptions import InvalidInputError, InvalidParameterError
-from dcot._progress import Progress, silent
 from dcot.bench.experiments.few_labels import jobs_of
 from dcot.bench.jobs import Context, run_jobs
 from dcot.bench.paper import Run, extra_systems
@@ -28,6 +26,8 @@ from dcot.bench.report import Results, write_report
 from dcot.bench.store import Store
 from dcot.bench.systems import OURS, PAPER, SYSTEMS
 from dcot.bench.tasks import Task, task_of
+from dcot.errors import InvalidInputError, InvalidParameterError
+from dcot.runtime.progress import Progress, silent
 
 __all__ = ["run"]
 

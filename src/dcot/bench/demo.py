@@ -19,9 +19,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
 from dcot.bench.experiments.words import STAND_IN_WORDS, columns_of
+from dcot.classifier.ridge import KernelRidge, targets_of
 from dcot.datasets import Corpus, load_docstrings
 from dcot.estimator import DCoT
-from dcot.ridge import KernelRidge, targets_of
 from dcot.text import TermCounter, TermWeighting
 
 Array = NDArray[Any]
@@ -152,8 +152,8 @@ def words_table(columns: Columns) -> str:
 
 def picture(demo: Demo) -> Any:
     """Accuracies and words in one figure."""
-    from dcot._extras import require
     from dcot.plots import accuracy_bars, word_columns
+    from dcot.runtime.extras import require
 
     pyplot = require("matplotlib.pyplot", "plots")
     figure, (left, right) = pyplot.subplots(

@@ -14,8 +14,6 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import DatasetMissingError
-from dcot._progress import Progress, silent
 from dcot.bench.profiles import Profile
 from dcot.bench.protocol import SEED, Candidate
 from dcot.bench.store import PROTOCOL, Key, Result, Store
@@ -23,6 +21,8 @@ from dcot.bench.systems import SYSTEMS, Setting, System
 from dcot.bench.systems._base import SEED as SYSTEMS_SEED
 from dcot.bench.tasks import SAMPLE_SEED, DataDir, Documents, Task, load_task
 from dcot.datasets._location import write_atomically
+from dcot.errors import DatasetMissingError
+from dcot.runtime.progress import Progress, silent
 
 Array = NDArray[Any]
 SEEDS = {"draws": SEED, "samples": SAMPLE_SEED, "systems": SYSTEMS_SEED}

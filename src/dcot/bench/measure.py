@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import InvalidInputError
+from dcot.errors import InvalidInputError
 
 SINGLES = 50  # documents that are transformed one at a time
 

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcot._exceptions import InvalidParameterError
-from dcot._progress import Progress, silent
 from dcot.bench.experiments import EXPERIMENTS
 from dcot.bench.jobs import Context, Failure, Job, run_jobs
 from dcot.bench.profiles import Profile, profile_of
@@ -20,6 +18,8 @@ from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.store import Store
 from dcot.bench.systems import Encoder, StaticEmbeddings, System
 from dcot.datasets._location import search_dirs
+from dcot.errors import InvalidParameterError
+from dcot.runtime.progress import Progress, silent
 
 __all__ = ["Run", "run"]
 

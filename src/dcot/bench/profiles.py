@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dcot._exceptions import InvalidParameterError
 from dcot.bench.protocol import WAYS
 from dcot.bench.systems import SYSTEMS, Size
+from dcot.errors import InvalidParameterError
 
 _NOISES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 

@@ -17,9 +17,9 @@ from sklearn.metrics import f1_score
 from threadpoolctl import threadpool_limits
 
 from dcot.bench.machines import Blocks, Span, products
-from dcot.classifier import JUDGED
-from dcot.ridge import KernelRidge, solve_ridge, targets_of
-from dcot.selection import best_of
+from dcot.classifier.model import JUDGED
+from dcot.classifier.ridge import KernelRidge, solve_ridge, targets_of
+from dcot.classifier.selection import best_of
 
 Array = NDArray[Any]
 

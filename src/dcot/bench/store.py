@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dcot._exceptions import DatasetError
 from dcot.bench import facts
 from dcot.datasets._location import write_atomically
+from dcot.errors import DatasetError
 
 Key = dict[str, Any]  # what a cell is: experiment, corpus, system, draw and so on
 Result = dict[str, Any]

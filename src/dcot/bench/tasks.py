@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot import datasets
-from dcot._exceptions import DatasetMissingError, InvalidInputError
+from dcot.errors import DatasetMissingError, InvalidInputError
 from dcot.text import TermCounter, TermWeighting
 
 Array = NDArray[Any]

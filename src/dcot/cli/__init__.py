@@ -21,8 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: list[str]) -> int:
-    from dcot._exceptions import MissingExtraError
-    from dcot._extras import require
+    from dcot.errors import MissingExtraError
+    from dcot.runtime.extras import require
 
     try:
         require("typer", "cli")

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from dcot._progress import Progress, silent
 from dcot.cli.frame import command
 from dcot.cli.help import Group
 from dcot.cli.session import Session
 from dcot.cli.settings import numbers
+from dcot.runtime.progress import Progress, silent
 
 app = typer.Typer(
     cls=Group,

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from dcot._exceptions import MissingExtraError
 from dcot.cli.errors import UserError
 from dcot.cli.frame import command
 from dcot.cli.session import Session, table
+from dcot.errors import MissingExtraError
 
 
 def register(app: typer.Typer) -> None:
@@ -120,7 +120,7 @@ def _side_by_side(columns: dict[str, list[str]]) -> Iterator[dict[str, list[str]
 
 
 def _check_picture(path: Path) -> None:
-    from dcot._extras import require
+    from dcot.runtime.extras import require
 
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise UserError(f"{path}: a picture ends in .png, .svg or .pdf")

@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dcot._exceptions import DcotError
 from dcot.cli.settings import option_names
+from dcot.errors import DcotError
 
 OK, WRONG, USAGE, BUG, INTERRUPTED, NO_READER, TERMINATED = 0, 1, 2, 70, 130, 141, 143
 

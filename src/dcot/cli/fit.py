@@ -80,7 +80,7 @@ def fit(
 
 def _fit_on(cluster: str, model: Any, documents: Any) -> None:
     from dcot import distributed
-    from dcot._exceptions import InvalidInputError
+    from dcot.errors import InvalidInputError
     from dcot.text.readers import TextFiles
 
     if not isinstance(documents, TextFiles):
@@ -92,7 +92,7 @@ def _fit_on(cluster: str, model: Any, documents: Any) -> None:
 
 
 def _summary(facts: dict[str, Any]) -> str:
-    from dcot._machine import format_bytes
+    from dcot.runtime.resources import format_bytes
 
     layers = f"{facts['layers']} layer{'s' if facts['layers'] != 1 else ''}"
     return (

@@ -23,8 +23,8 @@ def info(session: Session, model: o.Model) -> None:
     Everything in the folder is checked on the way, checksums too.
     """
     import dcot
-    from dcot._machine import format_bytes
     from dcot.persistence.manifest import FORMAT_VERSION, read_manifest
+    from dcot.runtime.resources import format_bytes
 
     manifest = read_manifest(model)
     loaded = dcot.load(model)

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from dcot._exceptions import OutputError
 from dcot.cli.errors import UserError, is_full
+from dcot.errors import OutputError
 
 if TYPE_CHECKING:
     import polars as pl

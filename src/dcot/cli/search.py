@@ -119,7 +119,7 @@ def index(
     found.add(documents.texts, ids=_unique(documents.ids, source), metadata=documents.metadata)
     seconds = time.perf_counter() - start
     size = save_model(found, output, precision)
-    from dcot._machine import format_bytes
+    from dcot.runtime.resources import format_bytes
 
     facts = {
         "index": str(output),

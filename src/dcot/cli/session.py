@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from dcot._progress import ProgressBar
+from dcot.runtime.progress import ProgressBar
 
 # Read by libraries when they are first imported, which is after the options were read.
 _THREADS = (

@@ -83,8 +83,8 @@ def vectorizer_options(*, learned: bool = True) -> list[inspect.Parameter]:
 
 def classifier_options() -> list[inspect.Parameter]:
     """Options of ``DCoTClassifier``: what is tried, the learner, and how texts are read."""
-    signature = _signature("dcot.classifier", "DCoTClassifier")
-    words = _documented("dcot.classifier", "DCoTClassifier")
+    signature = _signature("dcot.classifier.model", "DCoTClassifier")
+    words = _documented("dcot.classifier.model", "DCoTClassifier")
     own = [
         _option(_setting(name, signature[name], words), _DECIDED)
         for name in signature
@@ -100,13 +100,15 @@ def is_tried(name: str) -> bool:
 
 def is_of_classifier(name: str) -> bool:
     """Whether a parameter of ``train`` is the classifier's own, rather than its vectorizer's."""
-    return name in _signature("dcot.classifier", "DCoTClassifier")
+    return name in _signature("dcot.classifier.model", "DCoTClassifier")
 
 
 def option_names() -> frozenset[str]:
     """Parameters that are options of some command: for errors that speak of them."""
     names = {*_signature("dcot.vectorizer", "DCoTVectorizer"), *_grid()}
-    return frozenset(names | set(_signature("dcot.classifier", "DCoTClassifier"))) - _NOT_OPTIONS
+    return (
+        frozenset(names | set(_signature("dcot.classifier.model", "DCoTClassifier"))) - _NOT_OPTIONS
+    )
 
 
 # -- from the source ----------------------------------------------------------------------------
@@ -154,11 +156,11 @@ def _value(node: ast.expr | None) -> Any:
 @lru_cache(maxsize=1)
 def _grid() -> dict[str, tuple[Any, ...]]:
     """What the classifier tries by default."""
-    for node in _source("dcot.selection").body:
+    for node in _source("dcot.classifier.selection").body:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "GRID" and node.value:
             grid: dict[str, tuple[Any, ...]] = ast.literal_eval(node.value)
             return grid
-    raise ImportError("dcot.selection has no GRID")
+    raise ImportError("dcot.classifier.selection has no GRID")
 
 
 @lru_cache(maxsize=8)

@@ -161,7 +161,7 @@ def _facts(model: Any) -> dict[str, Any]:
 def _show(session: Session, model: Any, facts: dict[str, Any]) -> None:
     from rich.text import Text
 
-    from dcot._machine import format_bytes
+    from dcot.runtime.resources import format_bytes
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the text says it too

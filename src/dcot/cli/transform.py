@@ -82,7 +82,7 @@ def transform(
 def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None:
     from dcot.cli.errors import UserError
     from dcot.cli.output import check_place
-    from dcot.streaming.writing import in_progress
+    from dcot.stream.writing import in_progress
 
     if identifier is not None:
         raise UserError(
@@ -117,8 +117,8 @@ def _resumable(
 
     So does an older output, until the new one is complete.
     """
-    from dcot._progress import progress_for
-    from dcot.sources import Once, Repeatable
+    from dcot.runtime.progress import progress_for
+    from dcot.stream import Once, Repeatable
 
     if source.rereadable:
         texts = source.files() or Repeatable(lambda: (batch.texts for batch in source.batches()))

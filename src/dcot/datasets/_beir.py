@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dcot._exceptions import DatasetError
+from dcot.errors import DatasetError
 
 __all__ = ["JudgedCollection", "load_beir"]
 

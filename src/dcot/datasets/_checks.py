@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dcot._exceptions import DatasetError
 from dcot.datasets._corpus import Corpus
+from dcot.errors import DatasetError
 
 __all__ = ["check_figures"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from dcot._exceptions import InvalidParameterError, NotAvailableError
+from dcot.errors import InvalidParameterError, NotAvailableError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

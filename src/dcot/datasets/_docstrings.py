@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dcot._exceptions import DatasetError
 from dcot.datasets._corpus import Corpus
 from dcot.datasets._docstring_sources import (
     Docstring,
@@ -17,6 +16,7 @@ from dcot.datasets._docstring_sources import (
     standard_docstrings,
 )
 from dcot.datasets._docstring_text import Cleaner
+from dcot.errors import DatasetError
 
 __all__ = ["load_docstrings"]
 

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from dcot._exceptions import DatasetError, DatasetMissingError
+from dcot.errors import DatasetError, DatasetMissingError
 
 __all__ = ["cache_dir", "find_file", "search_dirs", "write_atomically"]
 

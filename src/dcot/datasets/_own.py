@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcot._exceptions import DatasetError, InvalidParameterError
 from dcot.datasets._corpus import Corpus
+from dcot.errors import DatasetError, InvalidParameterError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dcot._exceptions import InvalidParameterError
 from dcot.datasets._corpus import Corpus
 from dcot.datasets._dmoz import load_dmoz
 from dcot.datasets._docstrings import load_docstrings
@@ -13,6 +12,7 @@ from dcot.datasets._imdb import load_imdb
 from dcot.datasets._orange import load_20newsgroups, load_r8, load_r52
 from dcot.datasets._reuters_matrix import load_reuters_matrix
 from dcot.datasets._reuters_text import load_reuters_text
+from dcot.errors import InvalidParameterError
 
 __all__ = ["available", "load"]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import DatasetError
 from dcot.datasets._checks import check_figures
 from dcot.datasets._corpus import Corpus
 from dcot.datasets._location import find_file
+from dcot.errors import DatasetError
 
 __all__ = ["load_reuters_matrix"]
 

@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from dcot._exceptions import DatasetError, InvalidParameterError
 from dcot.datasets._checks import check_figures
 from dcot.datasets._corpus import Corpus
 from dcot.datasets._location import find_file
 from dcot.datasets._sgml import Story, parse_sgml
+from dcot.errors import DatasetError, InvalidParameterError
 
 __all__ = ["load_reuters_text"]
 

@@ -1,6 +1,6 @@
 """Fit and transform on a Dask cluster, or with any other scheduler of Dask.
 
-The fit is the one of ``dcot.streaming``: the same sums, made per partition and added up in a tree,
+The fit is the one of ``dcot.stream``: the same sums, made per partition and added up in a tree,
 and the same solver on the total. Install with ``pip install "dcot[dask]"``.
 """
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dcot._exceptions import ClusterError, InvalidParameterError
-from dcot._extras import require
+from dcot.errors import ClusterError, InvalidParameterError
+from dcot.runtime.extras import require
 
 LOCAL = ("threads", "processes", "synchronous")
 

@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 
 from dcot._dcot_input import dtype_for, settings_of
 from dcot._dcot_streaming import ReadBlock, Weigh, learn_from_passes
-from dcot._exceptions import InvalidParameterError, InvalidTypeError
 from dcot._vectorizer_streaming import learn_from_text_passes
 from dcot.distributed._cluster import connected
 from dcot.distributed._partitions import partitions_of
 from dcot.distributed._passes import DaskPasses
 from dcot.distributed._running import Options
+from dcot.errors import InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.vectorizer import DCoTVectorizer
 

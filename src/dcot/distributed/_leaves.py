@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dcot._exceptions import DcotError
 from dcot.distributed._partitions import Failed, failed, load
-from dcot.sources import Sum
-from dcot.sources._base import named
-from dcot.sources._passes import count_of
-from dcot.streaming.sums import Block
+from dcot.errors import DcotError
+from dcot.stream import Sum
+from dcot.stream.passes import count_of
+from dcot.stream.sources import named
+from dcot.stream.sums import Block
 
 # Matrices are stacked up to so many bytes: each that is added makes a sparse sum anew.
 STACK_BYTES = 192e6

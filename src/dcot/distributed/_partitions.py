@@ -12,8 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dcot._exceptions import InvalidInputError, InvalidTypeError
-from dcot._extras import require
+from dcot.errors import InvalidInputError, InvalidTypeError
+from dcot.runtime.extras import require
 from dcot.text.readers import COMPRESSED, TextFiles
 from dcot.text.tables import stream_rows
 
@@ -275,7 +275,7 @@ def _settled(documents: Any) -> Any:
 
 def failed(name: str, error: Exception, on_error: str) -> Failed:
     """Raise an error that names the partition, or note it."""
-    from dcot.sources._base import named
+    from dcot.stream.sources import named
 
     better = named(name, error)
     if on_error == "raise":

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import InvalidInputError
-from dcot._machine import format_bytes, n_threads
-from dcot._progress import Progress, announce, silent
+from dcot.core.solvers.choice import allowance
 from dcot.distributed._leaves import (
     STACK_BYTES,
     Part,
@@ -22,10 +20,12 @@ from dcot.distributed._leaves import (
 )
 from dcot.distributed._partitions import Failed, Partition, Recipe
 from dcot.distributed._running import LostError, Options, compute, shared
-from dcot.solvers.choice import allowance
-from dcot.sources import Sum
-from dcot.sources._passes import count_of
-from dcot.streaming.fitting import PART_BYTES
+from dcot.errors import InvalidInputError
+from dcot.runtime.progress import Progress, announce, silent
+from dcot.runtime.resources import format_bytes, n_threads
+from dcot.stream import Sum
+from dcot.stream.fitting import PART_BYTES
+from dcot.stream.passes import count_of
 
 # So many partial sums are merged by one task: they are in one worker's memory together.
 FAN_IN = 4

@@ -6,8 +6,8 @@ import pickle
 from dataclasses import dataclass
 from typing import Any
 
-from dcot._exceptions import ClusterError
 from dcot.distributed._leaves import size_of
+from dcot.errors import ClusterError
 
 # What is larger than this does not travel with the graph, but once to each worker.
 _EMBEDDED = 1_000_000

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import InvalidInputError, InvalidParameterError, OutputError
 from dcot._writing import fingerprint, plain
 from dcot.distributed._cluster import connected
 from dcot.distributed._partitions import Failed, failed, load, partitions_of
 from dcot.distributed._running import Options, compute, shared
-from dcot.sources._passes import count_of
-from dcot.streaming.outputs import reason_of, sync_file, write_parquet
+from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
+from dcot.stream.outputs import reason_of, sync_file, write_parquet
+from dcot.stream.passes import count_of
 
 
 def transform(

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils.validation import _check_feature_names_in
 
 from dcot._dcot_input import read_documents
-from dcot._exceptions import InvalidInputError
+from dcot.errors import InvalidInputError
 from dcot.explain.meaning import Meaning
 from dcot.explain.ranking import RankedTerms
 from dcot.explain.readable import Readable, explain_row, explain_words, is_words, one_row

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import InvalidParameterError
+from dcot.errors import InvalidParameterError
 from dcot.explain import showing
 
 Array = NDArray[Any]

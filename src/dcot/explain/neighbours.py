@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.layers import Layer, row_blocks
+from dcot.core.layers import Layer, row_blocks
 
 Array = NDArray[Any]
 Weigh = Callable[[Any], Any]

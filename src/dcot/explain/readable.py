@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot._exceptions import InvalidInputError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.explain.meaning import Meaning
 from dcot.explain.ranking import RankedTerms
 from dcot.explain.reader import Reader

@@ -10,15 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot._exceptions import InvalidParameterError, UnknownTermError
-from dcot.centred import Matrix
-from dcot.checking import check_integer
+from dcot.core.centred import Matrix
+from dcot.core.checks import check_integer
+from dcot.core.layers import Layer
+from dcot.errors import InvalidParameterError, UnknownTermError
 from dcot.explain.meaning import LayerMeaning, Meaning
 from dcot.explain.neighbours import cosines, one_word_values, values_of
 from dcot.explain.ranking import RankedTerms
 from dcot.explain.spelling import near_spellings
 from dcot.explain.tracing import Trace
-from dcot.layers import Layer
 
 Array = NDArray[Any]
 

@@ -17,8 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.centred import Matrix
-from dcot.layers import Layer
+from dcot.core.centred import Matrix
+from dcot.core.layers import Layer
 
 Array = NDArray[Any]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dcot._machine import format_bytes
 from dcot._version import __version__
+from dcot.runtime.resources import format_bytes
 
 
 def render(

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import ModelFormatError
+from dcot.errors import ModelFormatError
 
 Array = NDArray[Any]
 Kind = TypeVar("Kind")

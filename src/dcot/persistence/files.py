@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import ModelFolderError, ModelFormatError
+from dcot.errors import ModelFolderError, ModelFormatError
 
 if sys.platform != "win32":
     import fcntl

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dcot._exceptions import ModelFolderError, ModelFormatError
 from dcot._version import __version__
+from dcot.errors import ModelFolderError, ModelFormatError
 from dcot.persistence.contents import DAMAGED
 from dcot.persistence.files import plain_file
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import InvalidParameterError, ModelFormatError
+from dcot.errors import InvalidParameterError, ModelFormatError
 
 Array = NDArray[Any]
 

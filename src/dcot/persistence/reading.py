@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from dcot._exceptions import ModelFormatError
+from dcot.errors import ModelFormatError
 from dcot.persistence import tensors
 from dcot.persistence.contents import DAMAGED, Contents
 from dcot.persistence.files import checksum, explained, plain_file, read_into

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import ModelFormatError
+from dcot.errors import ModelFormatError
 from dcot.persistence.contents import DAMAGED
 from dcot.persistence.manifest import from_json
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import InvalidTypeError, ModelFormatError
+from dcot.errors import InvalidTypeError, ModelFormatError
 from dcot.persistence.contents import DAMAGED
 
 _PLAIN = (bool, int, float, str, type(None))

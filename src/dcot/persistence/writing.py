@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from dcot._exceptions import (
+from dcot.errors import (
     InvalidInputError,
     InvalidParameterError,
     InvalidTypeError,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import InvalidInputError
+from dcot.errors import InvalidInputError
 from dcot.plots._figure import GREYS, LINES, MARKERS, axes_of, plain
 
 

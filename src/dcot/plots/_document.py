@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import InvalidInputError
+from dcot.errors import InvalidInputError
 from dcot.explain import Meaning
 from dcot.plots._figure import new_figure, plain
 
@@ -72,7 +72,7 @@ def _bars(ax: Any, rows: list[tuple[str, float]], own: set[str], depth: int) -> 
 
 
 def _legend(figure: Any) -> None:
-    from dcot._extras import require
+    from dcot.runtime.extras import require
 
     patch = require("matplotlib.patches", "plots").Patch
     handles = [

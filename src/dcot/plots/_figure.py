@@ -6,7 +6,7 @@ from functools import cache
 from io import BytesIO
 from typing import Any
 
-from dcot._extras import require
+from dcot.runtime.extras import require
 
 # Told apart without colour; as many as any of our figures needs, then they come round again.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcot._exceptions import InvalidInputError
+from dcot.errors import InvalidInputError
 from dcot.plots._figure import axes_of
 
 
@@ -78,7 +78,7 @@ def noise_heatmap(
 
 
 def _cell(row: Any, column: Any, size: float = 1.0, **style: Any) -> Any:
-    from dcot._extras import require
+    from dcot.runtime.extras import require
 
     rectangle = require("matplotlib.patches", "plots").Rectangle
     return rectangle((column - size / 2, row - size / 2), size, size, **style)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import InvalidInputError
+from dcot.errors import InvalidInputError
 from dcot.explain.readable import term_vectors
 from dcot.plots._figure import MARKERS, axes_of
 from dcot.plots._labels import place_labels

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import InvalidInputError
+from dcot.errors import InvalidInputError
 from dcot.plots._figure import new_figure, plain
 
 _MARKS = {
@@ -97,7 +97,7 @@ def _name(row: dict[str, Any], default: dict[str, Any]) -> str:
 
 
 def _legend(figure: Any, chosen: int) -> None:
-    from dcot._extras import require
+    from dcot.runtime.extras import require
 
     line = require("matplotlib.lines", "plots").Line2D
     names = {"chosen": "chosen (the default)" if chosen == 0 else "chosen"}

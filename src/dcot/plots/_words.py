@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
 from typing import Any
 
-from dcot._exceptions import InvalidInputError
+from dcot.errors import InvalidInputError
 from dcot.explain import Meaning
 from dcot.plots._figure import axes_of
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.search._vectors import unit_rows
 from dcot.text import TermCounter

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import InvalidInputError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.search._records import Id, Records, check_ids
 
 Array = NDArray[Any]

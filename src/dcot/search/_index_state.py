@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from dcot._exceptions import InvalidTypeError, ModelFormatError
 from dcot._saving import Saveable, restored
+from dcot.errors import InvalidTypeError, ModelFormatError
 from dcot.estimator import DCoT
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED, count, setting

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot._machine import run_threads
+from dcot.runtime.resources import run_threads
 from dcot.search import kernels
 from dcot.search._postings import Postings
 from dcot.text import TermCounter

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot._machine import run_threads
+from dcot.runtime.resources import run_threads
 from dcot.search import kernels
 
 Array = NDArray[Any]

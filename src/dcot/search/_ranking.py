@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._machine import run_threads
+from dcot.runtime.resources import run_threads
 from dcot.search import kernels
 
 Array = NDArray[Any]

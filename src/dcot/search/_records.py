@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._exceptions import InvalidInputError, InvalidTypeError, ModelFormatError
+from dcot.errors import InvalidInputError, InvalidTypeError, ModelFormatError
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED
 

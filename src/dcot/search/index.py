@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dcot._exceptions import InvalidInputError, InvalidParameterError, NotAvailableError
-from dcot.checking import check_integer, check_number
+from dcot.core.checks import check_integer, check_number
+from dcot.errors import InvalidInputError, InvalidParameterError, NotAvailableError
 from dcot.search import _encoding as encoding
 from dcot.search import _ranking as ranking
 from dcot.search._filters import allowed_rows, check_where, unknown_message

@@ -1,7 +1,8 @@
 """Compiled inner loops of search: the best of a block of scores, and BM25 over postings.
 
 The last two arguments, ``first`` and ``step``, say which queries a thread works on: first,
-first + step, … ``dcot._machine.run_threads`` starts them, as it does those of ``dcot._kernels``.
+first + step, … ``dcot.runtime.resources.run_threads`` starts them, as those of
+``dcot.core.kernels``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from dcot._kernels import _compiled
+from dcot.core.kernels import _compiled
 
 Array = NDArray[Any]
 

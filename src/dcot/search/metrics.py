@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcot._exceptions import InvalidInputError
+from dcot.errors import InvalidInputError
 
 __all__ = ["average_precision", "ndcg", "paired_p_value"]
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dcot._exceptions import InvalidInputError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.text import kernels_bytes, kernels_terms
 from dcot.text.characters import CAPITAL_SIGMA, lower_table, space_table
 from dcot.text.patterns import EnginePattern, RunPattern, TokenPattern

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, metadata_routing
 
-from dcot._exceptions import InvalidInputError
+from dcot.errors import InvalidInputError
 from dcot.text import counting, inputs, settings
 from dcot.text.analysis import Analysis
 from dcot.text.patterns import DEFAULT_PATTERN

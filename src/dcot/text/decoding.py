@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
 
-from dcot._exceptions import InvalidInputError, MissingExtraError
+from dcot.errors import InvalidInputError, MissingExtraError
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dcot._exceptions import InvalidInputError, InvalidTypeError
-from dcot.sources import Source
+from dcot.errors import InvalidInputError, InvalidTypeError
+from dcot.stream import Source
 
 _BATCH_CHARACTERS = 1 << 19
 _BATCH_DOCUMENTS = 1 << 14

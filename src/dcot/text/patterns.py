@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dcot._exceptions import InvalidParameterError
+from dcot.errors import InvalidParameterError
 from dcot.text.characters import (
     N_CHARACTERS,
     BoolTable,

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from dcot._exceptions import InvalidInputError, InvalidParameterError
+from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.text.decoding import DecodedFile, opened
 
 PathLike = str | Path

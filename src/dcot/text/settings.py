@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.text.analysis import Analysis, strip_accents_ascii, strip_accents_unicode
 from dcot.text.patterns import DEFAULT_PATTERN, compile_pattern
 from dcot.text.terms import Terms

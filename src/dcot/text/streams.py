@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from dcot.sources import Batch, Repeatable, Source
-from dcot.sources._base import Reader
+from dcot.stream import Batch, Repeatable, Source
+from dcot.stream.sources import Reader
 from dcot.text import inputs
 from dcot.text.readers import PathLike, TextFiles, read_texts
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from dcot._exceptions import InvalidInputError, InvalidParameterError
+from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.text.decoding import DecodedFile, opened
 from dcot.text.readers import _chosen, _frames, _LongFields, _text_of
 

@@ -10,7 +10,7 @@ from itertools import chain
 from threading import Lock
 from typing import Generic, TypeVar
 
-from dcot._machine import n_threads
+from dcot.runtime.resources import n_threads
 
 In = TypeVar("In")
 Out = TypeVar("Out")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dcot.sources import Passes
+from dcot.stream import Passes
 from dcot.text import counting
 from dcot.text.counter import TermCounter
 from dcot.text.terms import Terms, TermTable

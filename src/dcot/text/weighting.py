@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dcot._exceptions import InvalidInputError, InvalidParameterError
+from dcot.errors import InvalidInputError, InvalidParameterError
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dcot import DcotError
-from dcot._exceptions import DatasetError, DatasetMissingError
 from dcot.bench import measure as measuring
 from dcot.bench import paper
 from dcot.bench.experiments import EXPERIMENTS, published, timing, unlabelled
@@ -20,6 +19,7 @@ from dcot.bench.report import Results
 from dcot.bench.report.tables import published_table
 from dcot.bench.store import Store
 from dcot.bench.systems import OURS, PAPER, SYSTEMS, StaticEmbeddings
+from dcot.errors import DatasetError, DatasetMissingError
 
 
 def plan_of(name, tasks, tmp_path):

@@ -179,7 +179,7 @@ def test_a_file_that_grows_too_large(shelf, ending):
 
 def interrupted_at_the_fourth_batch(monkeypatch):
     """Ctrl-C in the fourth of batches of 1000 documents; the list has all that were begun."""
-    from dcot.streaming import writing
+    from dcot.stream import writing
 
     monkeypatch.setattr("dcot.text.streams._BATCH_TEXTS", 1000)
     monkeypatch.setattr("dcot.text.readers._BATCH_CHARACTERS", 10_000)
@@ -198,7 +198,7 @@ def interrupted_at_the_fourth_batch(monkeypatch):
 @pytest.mark.parametrize("name", ["f.npy", "features"])
 def test_an_interrupted_transform_goes_on(shelf, monkeypatch, name):
     """Killed after some batches were noted; the same command writes the rest, and only that."""
-    from dcot.streaming import writing
+    from dcot.stream import writing
 
     (shelf / "many.jsonl").write_text(
         "".join(json.dumps({"text": text}) + "\n" for text in TEXTS * 2000)

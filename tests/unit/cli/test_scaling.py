@@ -103,7 +103,7 @@ def streamed(monkeypatch):
     monkeypatch.setattr("dcot.text.readers._BATCH_CHARACTERS", 500)
     monkeypatch.setattr("dcot.text.streams._BATCH_TEXTS", 40)
     clock = itertools.count(0, 0.2)
-    monkeypatch.setattr("dcot._progress.time", SimpleNamespace(perf_counter=clock.__next__))
+    monkeypatch.setattr("dcot.runtime.progress.time", SimpleNamespace(perf_counter=clock.__next__))
     monkeypatch.setenv("COLUMNS", "120")
     return sources
 

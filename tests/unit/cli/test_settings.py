@@ -8,9 +8,9 @@ import pytest
 from tests.unit.cli.running import run
 
 from dcot import DCoTClassifier, DCoTVectorizer
+from dcot.classifier.selection import GRID
 from dcot.cli import settings
 from dcot.cli.errors import as_options
-from dcot.selection import GRID
 
 NOT_OPTIONS = settings._NOT_OPTIONS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dcot import datasets
-from dcot._exceptions import DatasetError
+from dcot.errors import DatasetError
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import dcot.datasets
-from dcot._exceptions import InvalidParameterError
+from dcot.errors import InvalidParameterError
 
 
 def test_everything_listed_is_there() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dcot._exceptions import DatasetError
 from dcot.datasets import load_beir
+from dcot.errors import DatasetError
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from dcot._exceptions import DatasetError, InvalidParameterError, NotAvailableError
 from dcot.datasets import Corpus
 from dcot.datasets._checks import check_figures
+from dcot.errors import DatasetError, InvalidParameterError, NotAvailableError
 
 
 def make(**changes: object) -> Corpus:

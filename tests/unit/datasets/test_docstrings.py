@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from dcot._exceptions import DatasetError
 from dcot.datasets import Corpus, _docstring_sources, _docstrings, load_docstrings
 from dcot.datasets._docstring_text import Cleaner
+from dcot.errors import DatasetError
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ import pytest
 from scipy.io import savemat
 from scipy.sparse import csc_matrix
 
-from dcot._exceptions import DatasetError, InvalidParameterError
 from dcot.datasets import Corpus, load_dmoz, load_reuters_matrix, load_reuters_text
+from dcot.errors import DatasetError, InvalidParameterError
 
 
 def test_reuters_matrix(data_dir: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dcot._exceptions import DatasetError, InvalidParameterError
 from dcot.datasets import load_folder, load_table
+from dcot.errors import DatasetError, InvalidParameterError
 
 ROWS = {
     "title": ["a", "b", "c", "d"],

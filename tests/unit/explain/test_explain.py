@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import dcot
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer
-from dcot._exceptions import DcotError, UnknownTermError
+from dcot.errors import DcotError, UnknownTermError
 
 TEXTS = [
     "crude oil prices rose",

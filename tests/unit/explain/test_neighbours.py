@@ -7,7 +7,7 @@ import pytest
 from tests.reference import counts
 
 from dcot import DCoT, DCoTVectorizer
-from dcot._exceptions import DcotError
+from dcot.errors import DcotError
 
 RNG = np.random.default_rng(1)
 X = counts(RNG, 60, 40)

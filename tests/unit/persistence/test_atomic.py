@@ -15,7 +15,7 @@ from tests.unit.persistence.conftest import contents_of
 from tests.unit.persistence.crashing import contents
 
 from dcot import DcotError
-from dcot._exceptions import ModelFolderError
+from dcot.errors import ModelFolderError
 from dcot.persistence import read_folder, write_folder
 
 posix = pytest.mark.skipif(os.name != "posix", reason="forks and limits are those of POSIX")

@@ -16,7 +16,7 @@ from tests.unit.persistence.conftest import contents_of, forge, part, same
 
 import dcot
 from dcot import DcotError
-from dcot._exceptions import ModelFolderError, ModelFormatError
+from dcot.errors import ModelFolderError, ModelFormatError
 from dcot.persistence.manifest import MANIFEST, _checksum
 
 SOURCES = Path(dcot.__file__).parent

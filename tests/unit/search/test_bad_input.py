@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from dcot import DcotError, DCoTVectorizer, SearchIndex
-from dcot._exceptions import InvalidInputError, InvalidTypeError, NotAvailableError
+from dcot.errors import InvalidInputError, InvalidTypeError, NotAvailableError
 
 TEXTS = ["crude oil prices", "opec oil output", "wheat harvest", "wheat and corn prices"]
 

@@ -15,7 +15,7 @@ from tests.unit.persistence.conftest import contents_of, forge, part
 
 import dcot
 from dcot import DCoT, DcotError, DCoTVectorizer, SearchIndex
-from dcot._exceptions import InvalidTypeError, ModelFormatError
+from dcot.errors import InvalidTypeError, ModelFormatError
 
 TEXTS = [
     "crude oil prices rose as opec cut output",

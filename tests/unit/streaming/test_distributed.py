@@ -32,18 +32,18 @@ from tests.unit.streaming.same import assert_same_model
 
 from dcot import DCoT, DCoTVectorizer
 from dcot import distributed as on_dask
-from dcot._exceptions import (
+from dcot.distributed import _partitions, _passes, _running, _transform
+from dcot.distributed._partitions import Partition, Recipe, partitions_of
+from dcot.distributed._passes import DaskPasses
+from dcot.distributed._running import Options
+from dcot.errors import (
     ClusterError,
     InvalidInputError,
     InvalidParameterError,
     InvalidTypeError,
     OutputError,
 )
-from dcot._progress import watched
-from dcot.distributed import _partitions, _passes, _running, _transform
-from dcot.distributed._partitions import Partition, Recipe, partitions_of
-from dcot.distributed._passes import DaskPasses
-from dcot.distributed._running import Options
+from dcot.runtime.progress import watched
 from dcot.text import read_texts
 
 TEXTS = texts()
@@ -136,19 +136,19 @@ def sparse_array():
 
 @pytest.mark.parametrize("way", ["packed", "sparse", "none"])
 def test_an_array_of_sparse_blocks(way, monkeypatch):
-    from dcot.streaming import fitting
-    from dcot.streaming.plan import Plan
+    from dcot.stream import fitting
+    from dcot.stream.plan import Plan
 
     plan = Plan(way, "cholesky" if way == "packed" else "cg", 0.0, 0.0, 0.0, 1, 20)
     monkeypatch.setattr(fitting, "choose_plan", lambda *a, **k: plan)
-    monkeypatch.setattr("dcot.streaming.sums.panels_of.__defaults__", (32,))
+    monkeypatch.setattr("dcot.stream.sums.panels_of.__defaults__", (32,))
     monkeypatch.setattr(_passes, "GROUP_BYTES", 50_000)
     got = on_dask.fit(DCoT(30, tol=1e-12), sparse_array(), cluster="threads")
     assert_same_model(got, DCoT(30, solver="primal").fit(X))
 
 
 def test_sums_that_workers_cannot_hold_together_take_several_passes(monkeypatch):
-    monkeypatch.setattr("dcot.streaming.sums.panels_of.__defaults__", (32,))
+    monkeypatch.setattr("dcot.stream.sums.panels_of.__defaults__", (32,))
     monkeypatch.setattr(_passes, "GROUP_BYTES", 20_000)
     monkeypatch.setattr(_passes, "_memory", lambda client: 500_000)
     said = []
@@ -278,8 +278,8 @@ def test_a_worker_killed_in_any_phase(client, expected, tmp_path, phase):
 @pytest.mark.parametrize("way", ["products", "components"])
 def test_a_worker_killed_in_the_passes_of_other_fits(client, tmp_path, monkeypatch, way):
     """Products of conjugate gradients where no matrix is kept, and the choice of components."""
-    from dcot.streaming import fitting
-    from dcot.streaming.plan import Plan
+    from dcot.stream import fitting
+    from dcot.stream.plan import Plan
 
     options = {"n_components": 5, "random_state": 0} if way == "components" else {"tol": 1e-12}
     if way == "products":

@@ -13,10 +13,9 @@ from tests.unit.streaming.corpus import matrix
 from tests.unit.streaming.same import assert_same_model
 
 from dcot import DCoT
-from dcot._exceptions import InvalidInputError, InvalidParameterError, OutOfMemoryError
-from dcot.sources import Blocks, NpzFiles, Repeatable
-from dcot.streaming import fitting
-from dcot.streaming.plan import Corpus, Plan, choose_plan, meetings, plans
+from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
+from dcot.stream import Blocks, NpzFiles, Repeatable, fitting
+from dcot.stream.plan import Corpus, Plan, choose_plan, meetings, plans
 
 WAYS = [("packed", "cholesky", 40), ("packed", "cg", 40), ("sparse", "cg", 40), ("none", "cg", 40)]
 
@@ -41,7 +40,7 @@ def way(request, monkeypatch):
 
 @pytest.fixture
 def narrow_panels(monkeypatch):
-    from dcot.streaming import packed, sums
+    from dcot.stream import packed, sums
 
     monkeypatch.setattr(sums.panels_of, "__defaults__", (32,))
     assert packed.panels_of(100)[0] == (0, 32)
@@ -139,7 +138,7 @@ def test_all_kinds_of_sources(X, tmp_path):
 def test_mapped_files_are_not_read_into_memory(X, tmp_path):
     path = tmp_path / "x.npz"
     sp.save_npz(path, sp.csr_matrix(X), compressed=False)
-    from dcot.sources._matrices import mapped_csr
+    from dcot.stream.matrices import mapped_csr
 
     mapped = mapped_csr(path)
     assert isinstance(mapped.data, np.memmap)
@@ -254,7 +253,7 @@ def corpus(d, n, length=40):
 
 
 def settings_for(limit, solver="auto"):
-    from dcot.layers import Settings
+    from dcot.core.layers import Settings
 
     return Settings((0.9,), (1.0,), solver=solver, memory_limit=limit)
 
@@ -316,7 +315,7 @@ def test_a_short_iteration_warns(X):
 
 
 def test_an_iteration_that_gets_no_better_ends():
-    from dcot.streaming.iteration import conjugate_gradients
+    from dcot.stream.iteration import conjugate_gradients
 
     rng = np.random.default_rng(0)
     noisy = lambda vectors: vectors + rng.standard_normal(vectors.shape)  # noqa: E731

@@ -14,8 +14,8 @@ from tests.unit.streaming.corpus import texts
 from tests.unit.streaming.same import assert_same_model
 
 from dcot import DCoTVectorizer
-from dcot._exceptions import InvalidInputError
-from dcot.sources import LocalPasses, Repeatable
+from dcot.errors import InvalidInputError
+from dcot.stream import LocalPasses, Repeatable
 from dcot.text import TermCounter, TextSource, read_texts
 from dcot.text.streams import as_text_source
 from dcot.text.vocabulary import VocabularySum, fit_counter
@@ -117,7 +117,7 @@ def test_a_cut_off_gz_file_is_named(tmp_path):
 
 
 def test_texts_have_to_be_readable_twice():
-    from dcot.sources import Once
+    from dcot.stream import Once
 
     with pytest.raises(InvalidInputError, match="read at least twice"):
         vectorizer().fit(Once(iter(texts())))

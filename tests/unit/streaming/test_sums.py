@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcot.streaming import sums
-from dcot.streaming.packed import PackedScatter
-from dcot.streaming.sums import Block, MomentsSum, PanelSum, SparsePanelSum, panels_of
+from dcot.stream import sums
+from dcot.stream.packed import PackedScatter
+from dcot.stream.sums import Block, MomentsSum, PanelSum, SparsePanelSum, panels_of
 
 
 def documents(n, d, density, seed=0):

@@ -17,9 +17,9 @@ from tests.unit.streaming.corpus import matrix, texts
 
 import dcot
 from dcot import DCoT, DcotError, DCoTVectorizer
-from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError, OutputError
 from dcot._writing import fingerprint
-from dcot.streaming import writing
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, OutputError
+from dcot.stream import writing
 
 
 @pytest.fixture
@@ -437,7 +437,7 @@ FULL = """
 import resource, signal, sys
 import numpy as np
 from dcot import DCoT
-from dcot.streaming import writing
+from dcot.stream import writing
 from tests.unit.streaming.corpus import matrix
 writing._SYNC_BYTES = 1
 X = matrix()
@@ -483,7 +483,7 @@ def test_an_output_error_is_ours():
 KILLED = """
 import sys, time
 import dcot
-from dcot.streaming import writing
+from dcot.stream import writing
 from tests.unit.streaming.corpus import matrix
 writing._SYNC_BYTES = 1
 X = matrix()

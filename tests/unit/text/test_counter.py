@@ -21,7 +21,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
 
 from dcot import DcotError
-from dcot._exceptions import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.text import TermCounter, TermWeighting, counting
 
 TEXTS = ["Tea for two", "two and TWO is tea", "", "coffee"]

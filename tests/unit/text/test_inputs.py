@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from dcot import DcotError
-from dcot._exceptions import InvalidInputError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.text import TermCounter, inputs
 
 TEXTS = ["tea for two", "", "naïve café", "two 中文 two"]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcot import DcotError
-from dcot._exceptions import InvalidParameterError
+from dcot.errors import InvalidParameterError
 from dcot.text import TermCounter
 from dcot.text.patterns import EnginePattern, PythonPattern, RunPattern, compile_pattern
 

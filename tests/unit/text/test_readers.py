@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from dcot import DcotError
-from dcot._exceptions import InvalidInputError, InvalidParameterError, MissingExtraError
+from dcot.errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dcot.text import TermCounter, decoding, read_texts, readers
 
 TEXTS = ["tea for two", "naïve café, 中文", 'a "quoted", text\nof two lines', "", "😀 end"]

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dcot._exceptions import InvalidInputError, InvalidParameterError
+from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.text import TermWeighting
 
 COUNTS = np.array([[3, 0, 1, 0], [0, 2, 1, 0], [0, 0, 0, 0], [1, 1, 1, 5]])

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dcot._extras import require
 from dcot.bench.experiments.words import EMPTY
 from dcot.bench.protocol import WAYS
 from dcot.bench.report.results import Results, in_order
 from dcot.bench.systems import OURS, PAPER
 from dcot.plots import label_curves, noise_heatmap, word_columns
+from dcot.runtime.extras import require
 
 # Those of the paper's figure 4 and SDA; the others are in the tables, to keep curves apart.
 DRAWN = ("bag of words", "TF-IDF", "LSI", "LDA", "SDA", PAPER, OURS)

@@ -10,7 +10,7 @@ from dcot.bench.report import claims
 from dcot.bench.report.gains import best_of, gain, points
 from dcot.bench.report.results import Results
 from dcot.bench.systems import OURS, PAPER, PRETRAINED, SYSTEMS, System
-from dcot.classifier import JUDGED
+from dcot.classifier.model import JUDGED
 
 PROTOCOL = (
     "All systems see the same documents, the same draws of labelled documents and the same "

@@ -22,9 +22,9 @@ from dcot.bench.systems._base import (
     scaled,
 )
 from dcot.bench.tasks import Documents
+from dcot.classifier.selection import LAYER_2_NOISE, read_grid, star
+from dcot.core.representation import Representation
 from dcot.estimator import DCoT
-from dcot.representation import Representation
-from dcot.selection import LAYER_2_NOISE, read_grid, star
 
 PAPER_NOISES: dict[Size, tuple[float, ...]] = {
     "full": (0.8, 0.5, 0.3, 0.7, 0.9, 0.95),

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dcot._exceptions import DatasetError, InvalidInputError
-from dcot._extras import require
 from dcot.bench.machines import Blocks
 from dcot.bench.systems._base import Learned, Setting, Size, System, remembered
 from dcot.bench.tasks import Documents
+from dcot.errors import DatasetError, InvalidInputError
+from dcot.runtime.extras import require
 
 _MODEL_FILES = (".json", ".txt", ".safetensors", ".bin", ".model")
 

@@ -1,0 +1,5 @@
+"""``DCoTClassifier``: few labels, many documents."""
+
+from dcot.classifier.model import DCoTClassifier
+
+__all__ = ["DCoTClassifier"]

@@ -1,0 +1,94 @@
+"""Which documents to label next: uncertain themselves, and informative about other uncertain ones.
+
+The ridge classifier is also a Gaussian process, so what a label would teach is known before it is
+given: labelling document i takes C_ij² / (C_ii + α) off the variance of document j, where C is the
+covariance given the labels so far. A document's worth is that gain, summed over a sample of the
+documents with their uncertainty as weight, times its own uncertainty. Each choice conditions C, so
+that the next one is about something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from dcot.core.centred import Matrix
+from dcot.core.representation import products
+
+Array = NDArray[Any]
+
+# Candidates and the documents they are to inform: n² memory and work for each suggestion.
+POOL = 2000
+
+
+def uncertainty(decisions: Array, exclusive: bool) -> Array:
+    """Between 0 and 1, large where the best two classes are close.
+
+    The scale is the median margin of the documents themselves, so that neither the number of
+    classes nor the strength of the classifier matters.
+
+    >>> uncertainty(np.array([[1.0, 1.0], [1.0, -1.0], [1.0, -1.0]]), True).round(2).tolist()
+    [1.0, 0.37, 0.37]
+    """
+    if exclusive:
+        two = np.partition(decisions, -2, axis=1)[:, -2:]
+        margin = two[:, 1] - two[:, 0]
+    else:
+        margin = np.abs(decisions).min(axis=1)
+    scale = float(np.median(margin))
+    return np.asarray(np.exp(-margin / scale)) if scale > 0 else np.ones(len(margin))
+
+
+def candidates(doubt: Array, generator: Any, at_least: int = 1) -> Array:
+    """Positions of about ``POOL`` documents: the most doubtful half, and a random half."""
+    n, half = len(doubt), max(POOL // 2, at_least)
+    if n <= 2 * half:
+        return np.arange(n)
+    order = np.argsort(-doubt, kind="stable")
+    first, rest = order[:half], order[half:]
+    return np.sort(np.concatenate([first, generator.choice(rest, half, replace=False)]))
+
+
+def most_informative(
+    pool: Sequence[Matrix], labelled: Sequence[Matrix], doubt: Array, alpha: float, k: int
+) -> Array:
+    """Positions of k rows of ``pool``, the most worth first.
+
+    Parameters
+    ----------
+    pool, labelled : features of the candidates and of the documents with labels, in parts
+    doubt : ``uncertainty`` of the candidates
+    alpha : strength of the ridge
+    """
+    prior = products(pool, pool).astype(np.float64)
+    covariance = _conditioned(prior, pool, labelled, alpha)
+    lengths = np.sqrt(np.maximum(prior.diagonal(), 0.0))
+    chosen: list[int] = []
+    free = np.ones(len(prior), dtype=bool)
+    new = free.copy()  # no copy of a chosen one: these come last
+    for _ in range(k):
+        variance = np.maximum(covariance.diagonal(), 0.0)
+        worth = doubt * (doubt @ covariance**2) / (variance + alpha)
+        best = int(np.where(free, worth * new, -np.inf).argmax())
+        chosen.append(best)
+        free[best] = False
+        new &= prior[best] < (1 - 1e-6) * lengths * lengths[best]
+        learned = covariance[best] / np.sqrt(variance[best] + alpha)
+        covariance -= np.outer(learned, learned)
+    return np.array(chosen, dtype=np.intp)
+
+
+def _conditioned(
+    prior: Array, pool: Sequence[Matrix], labelled: Sequence[Matrix], alpha: float
+) -> Array:
+    """Covariance of the candidates given the labels so far."""
+    cross = products(labelled, pool).astype(np.float64)
+    known = products(labelled, labelled).astype(np.float64)
+    np.einsum("ii->i", known)[:] += alpha
+    factor = scipy.linalg.cholesky(known, lower=True, check_finite=False)
+    seen = scipy.linalg.solve_triangular(factor, cross, lower=True, check_finite=False)
+    return np.asarray(prior - seen.T @ seen)

@@ -1,0 +1,1 @@
+"""The method: arrays in, values out. No scikit-learn, no files."""

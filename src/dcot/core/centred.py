@@ -1,0 +1,203 @@
+"""A document-term matrix seen through its centring, which is never built.
+
+The constant feature of the method is centring: every formula is in ``X_c = X − 1 µᵀ``. Here a
+matrix stays as it is, sparse or dense, and the rank-one term is carried along. Document weights
+(multiplicities) enter as their square roots on the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg.blas
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot.runtime.resources import run_threads
+
+Array = NDArray[Any]
+Matrix = Any  # a CSR matrix or array, or a C-contiguous ndarray
+
+
+def times(
+    X: Matrix,
+    dense: Array,
+    rows: Array | None = None,
+    columns: Array | None = None,
+    out: Array | None = None,
+    offset: int = 0,
+) -> Array:
+    """``X @ dense + rows ⊗ columns`` on all threads; X is CSR or dense, all of one dtype.
+
+    The result goes to the columns of ``out`` from ``offset`` on, if there is one.
+    """
+    n, width = X.shape[0], dense.shape[1]
+    dtype = dense.dtype
+    if rows is None or columns is None:
+        rows, columns = np.zeros(n, dtype=dtype), np.zeros(width, dtype=dtype)
+    rows, columns = rows.astype(dtype, copy=False), columns.astype(dtype, copy=False)
+    if out is None:
+        out = np.empty((n, width), dtype=dtype)
+    if not sp.issparse(X):
+        part = out[:, offset : offset + width]
+        np.matmul(X, dense, out=part)
+        if np.ptp(rows) == 0:  # a bias: no matrix of its own for it
+            part += rows[0] * columns
+        else:
+            part += rows[:, None] * columns
+        return out
+    from dcot.core.kernels import sparse_times_dense
+
+    arrays = (X.indptr, X.indices, X.data, np.ascontiguousarray(dense), rows, columns, out)
+    run_threads(sparse_times_dense, *arrays, offset, work=X.nnz * width)
+    return out
+
+
+def weighted_sums(matrix: Array, weights: Array) -> Array:
+    """``weights @ matrix``, the same for any number of threads."""
+    from dcot.core.kernels import ROWS
+    from dcot.core.kernels import weighted_sums as kernel
+
+    sums = np.empty((-(-len(matrix) // ROWS), matrix.shape[1]), dtype=matrix.dtype)
+    run_threads(kernel, matrix, weights.astype(matrix.dtype), sums, work=matrix.size)
+    return np.asarray(sums.sum(axis=0))
+
+
+def gram_lower(X: Matrix, transpose: Matrix | None = None, out: Array | None = None) -> Array:
+    """``X Xᵀ`` as a dense array of which only the lower triangle is meant; added to ``out``."""
+    n = X.shape[0]
+    if not sp.issparse(X):
+        syrk = scipy.linalg.blas.get_blas_funcs("syrk", (X,))
+        if out is None:
+            out = np.zeros((n, n), dtype=X.dtype)
+        # BLAS thinks in columns: our rows are its columns, our lower triangle its upper one.
+        if X.flags.c_contiguous:
+            product = syrk(1.0, X.T, beta=1.0, c=out.T, trans=1, lower=0, overwrite_c=1)
+        else:
+            product = syrk(1.0, X, beta=1.0, c=out.T, trans=0, lower=0, overwrite_c=1)
+        return np.asarray(product.T)
+    from dcot.core.kernels import gram_lower as kernel
+
+    T = X.T.tocsr() if transpose is None else transpose
+    if out is None:
+        out = np.zeros((n, n), dtype=X.dtype)
+    arrays = (X.indptr, X.indices, X.data, T.indptr, T.indices, T.data)
+    run_threads(kernel, *arrays, out, work=gram_work(X))
+    return out
+
+
+def gram_work(X: Matrix) -> float:
+    """Multiplications that ``gram_lower(X)`` takes."""
+    if not sp.issparse(X):
+        return float(0.5 * X.shape[0] ** 2 * X.shape[1])
+    lengths = np.bincount(X.indices, minlength=X.shape[1]).astype(np.float64)
+    return float(0.5 * (lengths @ lengths))
+
+
+def _centre_lower(gram: Array, along: Array, across: Array, constant: float) -> Array:
+    from dcot.core.kernels import centre_lower
+
+    dtype = gram.dtype.type
+    along, across = along.astype(dtype), across.astype(dtype)
+    run_threads(centre_lower, gram, along, across, dtype(constant), work=gram.size / 2)
+    return gram
+
+
+@dataclass
+class Centred:
+    """``X − root ⊗ mean``, by its parts.
+
+    Attributes
+    ----------
+    X : CSR or dense matrix, n × d, rows already multiplied by ``root``
+    mean : weighted mean of the rows of the matrix as given, length d
+    root : square roots of the document weights, length n
+    """
+
+    X: Matrix
+    mean: Array
+    root: Array
+
+    @classmethod
+    def of(cls, X: Matrix, mean: Array, weights: Array | None = None) -> Centred:
+        """Centre X (CSR or dense, of the dtype to compute in) at ``mean``."""
+        if weights is None:
+            return cls(X, mean, np.ones(X.shape[0]))
+        root = np.sqrt(weights)
+        return cls(scale_rows(X, root.astype(X.dtype)), mean, root)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        return self.X.dtype
+
+    @property
+    def nnz(self) -> int:
+        return int(self.X.nnz) if sp.issparse(self.X) else int(self.X.size)
+
+    @cached_property
+    def transpose(self) -> Matrix:
+        """``Xᵀ``, in a form whose rows are quick to read."""
+        return self.X.T.tocsr() if sp.issparse(self.X) else self.X.T
+
+    def scaled(self, factor: Array) -> Centred:
+        """The same with the columns multiplied by ``factor``."""
+        factor = factor.astype(self.dtype)
+        if sp.issparse(self.X):
+            data = self.X.data * factor[self.X.indices]
+            X = sp.csr_array((data, self.X.indices, self.X.indptr), shape=self.X.shape)
+        else:
+            X = self.X * factor
+        scaled = Centred(X, self.mean * factor, self.root)
+        if sp.issparse(self.X) and "transpose" in self.__dict__:  # quicker than to transpose anew
+            scaled.__dict__["transpose"] = scale_rows(self.transpose, factor)
+        return scaled
+
+    def times(self, dense: Array, out: Array | None = None) -> Array:
+        """``X_c @ dense``."""
+        return times(self.X, dense, self.root, -weighted_sums(dense, self.mean), out)
+
+    def transpose_times(self, dense: Array, out: Array | None = None, offset: int = 0) -> Array:
+        """``X_cᵀ @ dense``; into the columns of ``out`` from ``offset`` on, if there is one."""
+        sums = -weighted_sums(dense, self.root)
+        return times(self.transpose, dense, self.mean, sums, out, offset)
+
+    def columns(self, which: Array, order: str = "C") -> Array:
+        """``X_c[:, which]``, dense."""
+        if sp.issparse(self.X):  # rows of the transpose are quicker to find than columns
+            flipped = self.transpose[which].toarray(order="F" if order == "C" else "C")
+            dense = flipped.T
+        else:
+            dense = np.array(self.X[:, which], order=order)  # type: ignore[call-overload]
+        root, mean = self.root.astype(self.dtype), self.mean[which].astype(self.dtype)
+        dense -= np.multiply.outer(root, mean) if order == "C" else np.multiply.outer(mean, root).T
+        return dense  # type: ignore[no-any-return]
+
+    def gram(self) -> Array:
+        """``X_c X_cᵀ``, n × n, lower triangle."""
+        gram = gram_lower(self.X, self.transpose)
+        across = np.asarray(self.X @ self.mean.astype(self.dtype))
+        return _centre_lower(gram, self.root, across, float(self.mean @ self.mean))
+
+    def scatter(self) -> Array:
+        """``X_cᵀ X_c``, d × d, lower triangle."""
+        scatter = gram_lower(self.transpose, self.X)
+        return centre_scatter(scatter, self.mean, float(self.root @ self.root))
+
+
+def centre_scatter(scatter: Array, mean: Array, n: float) -> Array:
+    """``XᵀX − n µµᵀ`` in place, lower triangle."""
+    return _centre_lower(scatter, mean, n * mean, n)
+
+
+def scale_rows(X: Matrix, factor: Array) -> Matrix:
+    if not sp.issparse(X):
+        return X * factor[:, None]
+    data = X.data * np.repeat(factor, np.diff(X.indptr))
+    return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)

@@ -1,0 +1,89 @@
+"""From moments and noise to the linear system: the marginalised corruption, and nothing else.
+
+With q = 1 − noise, and the constant feature eliminated, the least squares of the paper in the
+limit of infinitely many corruptions reads::
+
+    (q·C + t·B) W = C[:, P]        b = µ_P − q·Wᵀµ
+
+where C is the centred scatter, t = 1 − q and B = Δ + Λ, with Δ the (uncentred) sums of squares
+and Λ the shrinkage. (The paper prints E[R]_αβ = S_αβ q_α; the corrupted side is the
+input β, so the factor is q_β. See ARCHITECTURE.md.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.core.moments import Moments
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class System:
+    """``(keep · C + shift · diag(scale)) W = C[:, P]``.
+
+    With shift 0 (no noise) the system may be singular: its solution is the limit, the one of
+    least ``scale``-norm. Terms whose scale is zero were never seen and get weight zero.
+    """
+
+    keep: float
+    shift: float
+    scale: Array
+    mean: Array
+    squares: Array  # Δ
+
+    @property
+    def inverse_root(self) -> Array:
+        """``scale`` to the power −½, zero where the scale is zero."""
+        safe = np.where(self.scale > 0, self.scale, 1.0)
+        return np.where(self.scale > 0, safe**-0.5, 0.0)
+
+    def intercept(self, coef: Array, target_mean: Array) -> Array:
+        """The bias b that goes with W."""
+        return np.asarray(target_mean - self.keep * (self.mean.astype(coef.dtype) @ coef))
+
+    def output_mean(self, coef: Array, target_mean: Array) -> Array:
+        """The mean over the corpus of the uncorrupted ``Wᵀx + b``."""
+        return np.asarray(target_mean + (1 - self.keep) * (self.mean.astype(coef.dtype) @ coef))
+
+    def loss(self, n: float, variation: float, gain: float, coef: Array) -> float:
+        """The expected reconstruction error, equation (1) of the paper with m → ∞.
+
+        ``variation`` is tr C[P, P], ``gain`` is tr WᵀC[:, P].
+        """
+        norms = np.einsum("ij,ij->i", coef, coef)
+        penalty = self.shift * self.scale - (1 - self.keep) * self.squares
+        twice = variation - self.keep * (gain + float(penalty @ norms))
+        return max(twice, 0.0) / (2 * n)
+
+
+def marginalise(
+    moments: Moments,
+    noise: float,
+    *,
+    shrinkage: float = 0.0,
+    ridge: float = 0.0,
+) -> System:
+    """The system that infinitely many corruptions at this noise lead to.
+
+    Parameters
+    ----------
+    moments : of the input
+    noise : probability that a term is removed, in [0, 1)
+    shrinkage : Λ in units of the mean squared length of a document
+    ridge : absolute amount on the diagonal of the paper's E[Q], the bias excepted
+    """
+    scale = moments.squares + shrinkage * moments.squares.sum() / moments.n
+    keep, shift = 1.0 - noise, noise
+    if ridge > 0:
+        # E[Q] is q times our matrix. Without noise the ridge alone makes it regular.
+        if noise > 0:
+            scale = scale + ridge / (keep * shift)
+        else:
+            scale, shift = np.ones_like(scale), ridge
+    return System(keep, shift, scale, moments.mean, moments.squares)

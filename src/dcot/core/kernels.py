@@ -1,0 +1,343 @@
+"""Compiled inner loops over sparse rows: what SciPy does on one thread, or by way of a copy.
+
+The last two arguments of each kernel, ``first`` and ``step``, say which blocks of ``ROWS`` rows
+it works on: first, first + step, … With ``step`` threads each takes its share in one call, and
+long rows (or the long end of a triangle) are spread evenly. Kernels release the GIL and write only
+to their own rows; ``dcot.runtime.resources.run_threads`` starts them. They are compiled on first
+use and cached on disk, so that a second process starts at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+ROWS = 64
+MANY = 64  # documents of a batch with a term, from which they are summed on the side
+
+
+def _compiled(function: Kernel) -> Kernel:
+    options = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz"}, "boundscheck": False}
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no writable place for the cache: a read-only installation
+        compiled = numba.njit(cache=False, **options)(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+@_compiled
+def _add_terms(indices: Array, data: Array, k: int, end: int, dense: Array, row: Array) -> None:
+    """``row += Σ data[k] · dense[indices[k]]`` over the terms k to end of one document."""
+    width = len(row)
+    # Four terms at a time: the output row is then loaded and stored a quarter as often.
+    while k + 4 <= end:
+        v0, v1, v2, v3 = data[k], data[k + 1], data[k + 2], data[k + 3]
+        d0, d1 = dense[indices[k]], dense[indices[k + 1]]
+        d2, d3 = dense[indices[k + 2]], dense[indices[k + 3]]
+        for c in range(width):
+            row[c] += v0 * d0[c] + v1 * d1[c] + v2 * d2[c] + v3 * d3[c]
+        k += 4
+    while k < end:
+        v0, d0 = data[k], dense[indices[k]]
+        for c in range(width):
+            row[c] += v0 * d0[c]
+        k += 1
+
+
+@_compiled
+def sparse_times_dense(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    dense: Array,
+    rows: Array,
+    columns: Array,
+    out: Array,
+    offset: int,
+    first: int,
+    step: int,
+) -> None:
+    """``out[i, offset:offset + width] = Σ_j X[i, j] · dense[j] + rows_i · columns``.
+
+    The arrays are C-contiguous; ``width`` is that of ``dense``.
+    """
+    n, width = out.shape[0], dense.shape[1]
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row, factor = out[i][offset : offset + width], rows[i]
+            for c in range(width):
+                row[c] = factor * columns[c]
+            _add_terms(indices, data, indptr[i], indptr[i + 1], dense, row)
+
+
+@_compiled
+def gram_lower(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    t_indptr: Array,
+    t_indices: Array,
+    t_data: Array,
+    out: Array,
+    first: int,
+    step: int,
+) -> None:
+    """Add the lower triangle of ``X Xᵀ`` straight to a dense array.
+
+    ``t_*`` is the transpose of the same matrix, with sorted indices.
+    """
+    n = len(out)
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row = out[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                j, value = indices[k], data[k]
+                for t in range(t_indptr[j], t_indptr[j + 1]):
+                    other = t_indices[t]
+                    if other > i:
+                        break
+                    row[other] += value * t_data[t]
+
+
+@_compiled
+def centre_lower(
+    gram: Array, along: Array, across: Array, constant: float, first: int, step: int
+) -> None:
+    """``gram[i, k] −= along_i · across_k + across_i · along_k − constant · along_i · along_k``.
+
+    The lower triangle only. It turns ``M Mᵀ`` into ``(M − along ⊗ v)(M − along ⊗ v)ᵀ`` where
+    ``across = M v`` and ``constant = v · v``.
+    """
+    n = len(gram)
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row = gram[i]
+            a, b = along[i], across[i] - constant * along[i]
+            for k in range(i + 1):
+                row[k] -= a * across[k] + b * along[k]
+
+
+@_compiled
+def mirror_lower(matrix: Array, first: int, step: int) -> None:
+    """Copy the lower triangle over the upper one, in square tiles."""
+    n = len(matrix)
+    for block in range(first, -(-n // ROWS), step):
+        for tile in range(block + 1):
+            for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+                for k in range(tile * ROWS, min(i, (tile + 1) * ROWS)):
+                    matrix[k, i] = matrix[i, k]
+
+
+@_compiled
+def weighted_sums(matrix: Array, weights: Array, out: Array, first: int, step: int) -> None:
+    """``out[block, c] = Σ weights_i · matrix[i, c]`` over the rows of each block.
+
+    Here and below: sums by fixed blocks are the same for any number of threads.
+    """
+    n, width = matrix.shape
+    for block in range(first, -(-n // ROWS), step):
+        total = out[block]
+        total[:] = 0
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row, weight = matrix[i], weights[i]
+            for c in range(width):
+                total[c] += weight * row[c]
+
+
+@_compiled
+def column_dots(left: Array, right: Array, out: Array, first: int, step: int) -> None:
+    """``out[block, c] = Σ left[i, c] · right[i, c]`` over the rows of each block."""
+    n, width = left.shape
+    for block in range(first, -(-n // ROWS), step):
+        total = out[block]
+        total[:] = 0
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            a, b = left[i], right[i]
+            for c in range(width):
+                total[c] += a[c] * b[c]
+
+
+@_compiled
+def lanczos_update(
+    new: Array,
+    current: Array,
+    previous: Array,
+    alpha: Array,
+    beta: Array,
+    out: Array,
+    first: int,
+    step: int,
+) -> None:
+    """``new −= alpha · current + beta · previous`` by column, and its squares as ``out``."""
+    n, width = new.shape
+    for block in range(first, -(-n // ROWS), step):
+        total = out[block]
+        total[:] = 0
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row, a, b = new[i], current[i], previous[i]
+            for c in range(width):
+                value = row[c] - alpha[c] * a[c] - beta[c] * b[c]
+                row[c] = value
+                total[c] += value * value
+
+
+@_compiled
+def scale_columns(matrix: Array, factor: Array, out: Array, first: int, step: int) -> None:
+    """``out[i, c] = factor_c · matrix[i, c]``."""
+    n, width = matrix.shape
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            target, row = out[i], matrix[i]
+            for c in range(width):
+                target[c] = factor[c] * row[c]
+
+
+@_compiled
+def add_combination(basis: Array, factors: Array, out: Array, first: int, step: int) -> None:
+    """``out[i, c] += Σ_k factors[k, c] · basis[k, i, c]``."""
+    n, width = out.shape
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            row = out[i]
+            for k in range(len(factors)):
+                vectors, factor = basis[k, i], factors[k]
+                for c in range(width):
+                    row[c] += factor[c] * vectors[c]
+
+
+@_compiled
+def add_scatter(
+    t_indptr: Array,
+    t_indices: Array,
+    t_data: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    start: int,
+    out: Array,
+    first: int,
+    step: int,
+) -> None:
+    """Add rows ``start …`` of the lower triangle of ``XᵀX`` to ``out``; ``t_*`` is Xᵀ.
+
+    A frequent term is summed on the side first: its total over a large corpus is so much larger
+    than one document's part that adding these one by one would round them away.
+    """
+    n, width = out.shape
+    aside = np.zeros(width, dtype=out.dtype)
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            term = start + i
+            begin, end = t_indptr[term], t_indptr[term + 1]
+            many = end - begin > MANY
+            row = aside if many else out[i]
+            for k in range(begin, end):
+                document, value = t_indices[k], t_data[k]
+                for t in range(indptr[document], indptr[document + 1]):
+                    other = indices[t]
+                    if other > term:
+                        break
+                    row[other] += value * data[t]
+            if many:
+                target = out[i]
+                for c in range(term + 1):
+                    target[c] += row[c]
+                    row[c] = 0
+
+
+@_compiled
+def centre_and_scale(
+    panel: Array, start: int, mean: Array, n: float, root: Array, first: int, step: int
+) -> None:
+    """Each entry minus ``n·µ_i·µ_c``, times ``root_i · root_c``; lower triangle, i from start."""
+    rows = len(panel)
+    for block in range(first, -(-rows // ROWS), step):
+        for i in range(block * ROWS, min(rows, (block + 1) * ROWS)):
+            row, term = panel[i], start + i
+            a, b = n * mean[term], root[term]
+            for c in range(term + 1):
+                row[c] = (row[c] - a * mean[c]) * (b * root[c])
+
+
+@_compiled
+def add_sparse_times_dense(
+    indptr: Array, indices: Array, data: Array, dense: Array, out: Array, first: int, step: int
+) -> None:
+    """``out[i] += Σ_j X[i, j] · dense[j]``; rows of X without values cost nothing."""
+    n = len(out)
+    for block in range(first, -(-n // ROWS), step):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
+            _add_terms(indices, data, indptr[i], indptr[i + 1], dense, out[i])
+
+
+@_compiled
+def count_entries(dense: Array) -> Array:
+    """How many entries of each row are not zero."""
+    counts = np.zeros(len(dense), dtype=np.int64)
+    for i in range(len(dense)):
+        n = 0
+        for c in range(dense.shape[1]):
+            n += dense[i, c] != 0
+        counts[i] = n
+    return counts
+
+
+@_compiled
+def take_entries(dense: Array, columns: Array, values: Array) -> None:
+    """Entries other than zero, row by row; zeros are left behind."""
+    n = 0
+    for i in range(len(dense)):
+        for c in range(dense.shape[1]):
+            if dense[i, c] != 0:
+                columns[n] = c
+                values[n] = dense[i, c]
+                dense[i, c] = 0
+                n += 1
+
+
+@_compiled
+def sparse_scatter(
+    t_indptr: Array,
+    t_indices: Array,
+    t_data: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    start: int,
+    stop: int,
+    pointers: Array,
+    columns: Array,
+    values: Array,
+) -> int:
+    """Rows ``start:stop`` of the lower triangle of ``XᵀX`` as CSR arrays; how many values."""
+    total = np.zeros(stop, dtype=values.dtype)
+    seen = np.zeros(stop, dtype=np.bool_)
+    n = 0
+    for i in range(stop - start):
+        term, first = start + i, n
+        for k in range(t_indptr[term], t_indptr[term + 1]):
+            document, value = t_indices[k], t_data[k]
+            for t in range(indptr[document], indptr[document + 1]):
+                other = indices[t]
+                if other > term:
+                    break
+                if not seen[other]:
+                    seen[other] = True
+                    columns[n] = other
+                    n += 1
+                total[other] += value * data[t]
+        columns[first:n].sort()
+        for k in range(first, n):
+            column = columns[k]
+            values[k] = total[column]
+            total[column] = 0
+            seen[column] = False
+        pointers[i + 1] = n
+    return n

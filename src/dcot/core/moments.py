@@ -1,0 +1,137 @@
+"""What a corpus contributes to the model: n, Σx, Σx², document frequency, scatter.
+
+Moments add: those of two corpora are the sum of theirs, so streaming, out-of-core and
+distributed fits are additions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot.core.centred import Matrix, centre_scatter, gram_lower, scale_rows
+from dcot.errors import InvalidInputError
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Moments:
+    """Sums over documents, each counted as often as its weight says.
+
+    Attributes
+    ----------
+    n : total weight of the documents
+    total : Σ x, length d, float64
+    squares : Σ x², length d, float64
+    document_frequency : weight of the documents in which each term is not zero, length d
+    scatter : Σ x xᵀ, d × d, lower triangle, uncentred; or None where it is not wanted
+    """
+
+    n: float
+    total: Array
+    squares: Array
+    document_frequency: Array
+    scatter: Array | None = None
+
+    @classmethod
+    def of(cls, X: Matrix, weights: Array | None = None, *, scatter: bool = False) -> Moments:
+        """The moments of the rows of X, CSR or dense.
+
+        >>> Moments.of(np.array([[1.0, 0.0], [1.0, 2.0]])).total
+        array([2., 2.])
+        """
+        n, d = X.shape
+        if sp.issparse(X):
+            values, columns = X.data.astype(np.float64), X.indices
+            w = np.ones(1) if weights is None else np.repeat(weights, np.diff(X.indptr))
+            total = np.bincount(columns, weights=values * w, minlength=d)
+            squares = np.bincount(columns, weights=values * values * w, minlength=d)
+            present = np.bincount(columns, weights=(values != 0) * w, minlength=d)
+        else:
+            w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+            total = w @ X
+            squares = np.einsum("i,ij,ij->j", w, X, X, dtype=np.float64)
+            present = w @ (X != 0)
+        size = float(n) if weights is None else float(weights.sum())
+        moments = cls(size, total, squares, present)
+        if scatter:
+            moments.scatter = _scatter(X, weights)
+        return moments
+
+    @classmethod
+    def empty(cls, n_terms: int, dtype: Any) -> Moments:
+        """Those of no documents, with room for the scatter matrix."""
+        scatter = np.zeros((n_terms, n_terms), dtype=dtype)
+        return cls(0.0, np.zeros(n_terms), np.zeros(n_terms), np.zeros(n_terms), scatter)
+
+    def widened(self, n_terms: int) -> Moments:
+        """The same over more terms, of which the documents had none."""
+        old = self.n_terms
+        pad = [np.pad(v, (0, n_terms - old)) for v in self._sums()]
+        scatter = None
+        if self.scatter is not None:
+            scatter = np.zeros((n_terms, n_terms), dtype=self.scatter.dtype)
+            scatter[:old, :old] = self.scatter
+        return Moments(self.n, pad[0], pad[1], pad[2], scatter)
+
+    def _sums(self) -> tuple[Array, Array, Array]:
+        return self.total, self.squares, self.document_frequency
+
+    @property
+    def n_terms(self) -> int:
+        return len(self.total)
+
+    @property
+    def mean(self) -> Array:
+        return self.total / self.n
+
+    def variation(self) -> Array:
+        """Centred sums of squares, the diagonal of the centred scatter; never below zero."""
+        return np.maximum(self.squares - self.n * self.mean**2, 0.0)
+
+    def centred_scatter(self) -> Array:
+        """A new ``Σ (x−µ)(x−µ)ᵀ``, lower triangle."""
+        if self.scatter is None:
+            raise InvalidInputError("these moments were collected without their scatter matrix")
+        return centre_scatter(self.scatter.copy(), self.mean, self.n)
+
+    def __add__(self, other: Moments) -> Moments:
+        if self.n_terms != other.n_terms:
+            raise InvalidInputError(
+                f"moments of {self.n_terms} and {other.n_terms} terms cannot be added: "
+                "count both corpora with the same vocabulary"
+            )
+        if (self.scatter is None) != (other.scatter is None):
+            raise InvalidInputError("moments with and without a scatter matrix cannot be added")
+        scatter = None if self.scatter is None else self.scatter + other.scatter
+        return Moments(
+            self.n + other.n,
+            self.total + other.total,
+            self.squares + other.squares,
+            self.document_frequency + other.document_frequency,
+            scatter,
+        )
+
+    def add(self, X: Matrix, weights: Array | None = None) -> None:
+        """Add the rows of X in place, without a second scatter matrix."""
+        more = Moments.of(X, weights)
+        self.n += more.n
+        self.total = self.total + more.total
+        self.squares = self.squares + more.squares
+        self.document_frequency = self.document_frequency + more.document_frequency
+        if self.scatter is not None:
+            X = X.astype(self.scatter.dtype, copy=False)
+            self.scatter = _scatter(X, weights, out=self.scatter)
+
+
+def _scatter(X: Matrix, weights: Array | None, out: Array | None = None) -> Array:
+    if weights is not None:
+        X = scale_rows(X, np.sqrt(weights).astype(X.dtype))
+    if sp.issparse(X):
+        return gram_lower(X.T.tocsr(), X, out=out)
+    return gram_lower(X.T, out=out)

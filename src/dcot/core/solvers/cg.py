@@ -1,0 +1,270 @@
+"""Conjugate gradients, matrix-free: for corpora where both documents and terms are many.
+
+The Lanczos form: each right-hand side builds its own Krylov basis of ``G`` (or of ``YᵀY``,
+whichever is smaller), with many right-hand sides side by side so that one sweep over the sparse
+matrix serves them all. The basis does not depend on the shift ``t/q``: one space serves every
+noise level, and the iterates are those of conjugate gradients at each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.core.centred import Centred
+from dcot.core.corruption import System
+from dcot.core.solvers._base import Shape, Solution, column_blocks, quiet
+from dcot.runtime.resources import run_threads
+
+Array = NDArray[Any]
+
+# Right-hand sides side by side. A basis of a few dozen such blocks is what the memory goes to.
+WIDTH = 128
+EXPECTED_ITERATIONS = 9
+LOOK_AHEAD = 3
+
+
+def solve(
+    centred: Centred,
+    targets: Array,
+    systems: Sequence[System],
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    progress: Callable[[float], None] = quiet,
+) -> Iterator[Solution]:
+    """Solve all systems in one Krylov space per right-hand side, to the relative residual tol."""
+    space = _Space(centred, systems[0], min(WIDTH, len(targets)))
+    shifts = np.array([system.shift / system.keep for system in systems])
+    shape = (centred.shape[1], len(targets))
+    results = [Solution(np.empty(shape, dtype=centred.dtype), 0.0, 0) for _ in systems]
+    for block in column_blocks(len(targets), WIDTH):
+        right = space.right(targets[block])
+        lanczos = _Lanczos(space, right, shifts)
+        lanczos.run(tol, max_iter)
+        for index, (system, result) in enumerate(zip(systems, results, strict=True)):
+            solution = lanczos.solution(index)
+            solution /= solution.dtype.type(system.keep)
+            result.gain += space.back(solution, right, system, result.coef, block)
+            result.n_iter = max(result.n_iter, lanczos.n_iter)
+            result.converged = result.converged and lanczos.converged
+        progress(block.stop / len(targets))
+    yield from results
+
+
+def count_iterations(
+    centred: Centred, targets: Array, systems: Sequence[System], *, tol: float, max_iter: int
+) -> int:
+    """How many iterations to expect, from the first few on a few right-hand sides."""
+    few = targets[:: max(1, len(targets) // 8)][:8]
+    space = _Space(centred, systems[0], len(few))
+    shifts = np.array([system.shift / system.keep for system in systems])
+    lanczos = _Lanczos(space, space.right(few), shifts)
+    lanczos.run(tol, min(max_iter, LOOK_AHEAD))
+    if lanczos.converged or len(lanczos.residuals) < 2:
+        return lanczos.n_iter
+    before, last = lanczos.residuals[-2:]
+    rate = min(max(last / before, 0.01), 0.97)
+    return lanczos.n_iter + int(np.ceil(np.log(tol / last) / np.log(rate)))
+
+
+class _Space:
+    """Documents or terms, whichever are fewer: where the vectors of the iteration live.
+
+    It owns the memory of the iteration, which is used again for each block of right-hand sides:
+    fresh pages cost as much as the arithmetic on them.
+    """
+
+    def __init__(self, centred: Centred, system: System, width: int) -> None:
+        self.centred = centred
+        _ = centred.transpose  # once: the scaled copies take theirs from it
+        self.Y = centred.scaled(system.inverse_root)
+        self.by_documents = centred.shape[0] <= centred.shape[1]
+        self.twice = self.Y.scaled(system.inverse_root) if self.by_documents else self.Y
+        self.root = system.inverse_root.astype(centred.dtype)
+        n, d = centred.shape
+        small, large = (n, d) if self.by_documents else (d, n)
+        self.between = np.empty((large, width), dtype=centred.dtype)
+        self.image = np.empty((small, width), dtype=centred.dtype)
+        self.basis = _Basis(small, width, centred.dtype)
+
+    def operator(self, vectors: Array) -> Array:
+        """``Y Yᵀ vectors`` or ``Yᵀ Y vectors``; the result is overwritten by the next call."""
+        width = vectors.shape[1]
+        between, image = _front(self.between, width), _front(self.image, width)
+        if self.by_documents:
+            return self.Y.times(self.Y.transpose_times(vectors, between), image)
+        return self.Y.transpose_times(self.Y.times(vectors, between), image)
+
+    def right(self, targets: Array) -> Array:
+        columns = self.centred.columns(targets)
+        return columns if self.by_documents else self.Y.transpose_times(columns)
+
+    def back(
+        self, solution: Array, right: Array, system: System, coef: Array, block: slice
+    ) -> float:
+        """Write W's columns, and return their part of tr WᵀC[:, P]."""
+        if not self.by_documents:
+            coef[:, block] = solution * self.root[:, None]
+            return float(_dots(solution, right).sum())
+        self.twice.transpose_times(solution, coef, block.start)
+        # Not by BLAS: its threads would go on spinning, and ours would wait for a core.
+        squares, cross = _dots(right, right).sum(), _dots(solution, right).sum()
+        return float(squares - system.shift * cross) / system.keep
+
+
+def _front(buffer: Array, width: int) -> Array:
+    """The first part of a buffer as a contiguous array of fewer columns."""
+    if buffer.shape[1] == width:
+        return buffer
+    return buffer.ravel()[: len(buffer) * width].reshape(len(buffer), width)
+
+
+class _Basis:
+    """Blocks of vectors, a few to an allocation: it grows, and is combined in few sweeps."""
+
+    PIECE = 8
+
+    def __init__(self, length: int, width: int, dtype: Any) -> None:
+        self.length, self.width, self.dtype = length, width, dtype
+        self.pieces: list[Array] = []
+        self.clear(width)
+
+    def clear(self, width: int) -> None:
+        """Forget the vectors, keep the memory."""
+        self.count, self.used = 0, width
+
+    def _piece(self, number: int) -> Array:
+        if number == len(self.pieces):
+            shape = (self.PIECE, self.length, self.width)
+            self.pieces.append(np.empty(shape, dtype=self.dtype))
+        piece = self.pieces[number]
+        if self.used == self.width:
+            return piece
+        flat = piece.ravel()[: self.PIECE * self.length * self.used]
+        return flat.reshape(self.PIECE, self.length, self.used)
+
+    def append(self, vectors: Array, factor: Array) -> Array:
+        """Store ``vectors`` with its columns multiplied by ``factor``."""
+        from dcot.core.kernels import scale_columns
+
+        slot: Array = self._piece(self.count // self.PIECE)[self.count % self.PIECE]
+        run_threads(scale_columns, vectors, factor.astype(self.dtype), slot, work=slot.size)
+        self.count += 1
+        return slot
+
+    def combine(self, factors: Array) -> Array:
+        """``Σ_k factors[k] · basis[k]``, factors by column."""
+        from dcot.core.kernels import add_combination
+
+        out = np.zeros((self.length, self.used), dtype=self.dtype)
+        factors = factors.astype(self.dtype)
+        for number, start in enumerate(range(0, len(factors), self.PIECE)):
+            part = factors[start : start + self.PIECE]
+            piece = self._piece(number)
+            run_threads(add_combination, piece, part, out, work=out.size * len(part))
+        return out
+
+
+class _Lanczos:
+    """Conjugate gradients for ``(operator + shift) x = right``, all shifts in one basis."""
+
+    def __init__(self, space: _Space, right: Array, shifts: Array) -> None:
+        self.operator, self.basis, self.right = space.operator, space.basis, right
+        self.shifts = shifts[:, None]
+        self.basis.clear(right.shape[1])
+        # The tridiagonal matrix plus each shift as L D Lᵀ, one row a step: the entries of D and
+        # of L below the diagonal, and L⁻¹ times the right-hand side. Each is shifts × columns.
+        self.pivots: list[Array] = []
+        self.ratios: list[Array] = []
+        self.forward: list[Array] = []
+        self.residuals: list[float] = []  # the largest relative one after each step
+        self.n_iter = 0
+        self.converged = False
+
+    def run(self, tol: float, max_iter: int) -> None:
+        """Extend the basis until every column has converged at every shift."""
+        norms = np.sqrt(_dots(self.right, self.right))
+        current = self.basis.append(self.right, _inverse(norms))
+        previous = np.zeros_like(current)
+        beta, size = np.zeros(len(norms)), np.zeros(len(norms))
+        while True:
+            image = self.operator(current)
+            alpha = _dots(current, image)
+            size = np.maximum(size, np.abs(alpha) + beta)
+            # What is below this is rounding: the basis of that column is exhausted.
+            tiny = np.finfo(image.dtype).eps * size
+            self._extend(alpha, beta, norms, tiny)
+            beta = np.sqrt(_update(image, current, previous, alpha, beta))
+            beta = np.where(beta <= tiny, 0.0, beta)
+            residual = beta * np.abs(self.forward[-1] / self.pivots[-1])
+            self.residuals.append(float((residual * _inverse(norms)).max()))
+            self.converged = self.residuals[-1] <= tol
+            if self.converged or self.n_iter >= max_iter:
+                return
+            previous, current = current, self.basis.append(image, _inverse(beta))
+
+    def _extend(self, alpha: Array, beta: Array, norms: Array, tiny: Array) -> None:
+        if self.n_iter:
+            ratio = beta / self.pivots[-1]
+            forward = -ratio * self.forward[-1]
+        else:
+            ratio = np.zeros((len(self.shifts), len(norms)))
+            forward = np.tile(norms, (len(self.shifts), 1))
+        pivot = alpha + self.shifts - beta * ratio
+        self.pivots.append(np.where(np.abs(pivot) <= tiny, np.inf, pivot))
+        self.ratios.append(ratio)
+        self.forward.append(forward)
+        self.n_iter += 1
+
+    def solution(self, index: int) -> Array:
+        """The solution at one shift: back substitution, then a combination of the basis."""
+        weights = [self.forward[-1][index] / self.pivots[-1][index]]
+        for k in reversed(range(self.n_iter - 1)):
+            own = self.forward[k][index] / self.pivots[k][index]
+            weights.append(own - self.ratios[k + 1][index] * weights[-1])
+        return self.basis.combine(np.array(weights[::-1]))
+
+
+def _inverse(values: Array) -> Array:
+    safe = np.where(values > 0, values, 1.0)
+    return np.where(values > 0, 1.0 / safe, 0.0)
+
+
+def _sums(vectors: Array) -> Array:
+    from dcot.core.kernels import ROWS
+
+    return np.empty((-(-len(vectors) // ROWS), vectors.shape[1]), dtype=vectors.dtype)
+
+
+def _dots(left: Array, right: Array) -> Array:
+    from dcot.core.kernels import column_dots
+
+    sums = _sums(left)
+    run_threads(column_dots, left, right, sums, work=left.size)
+    return np.asarray(sums.sum(axis=0, dtype=np.float64))
+
+
+def _update(image: Array, current: Array, previous: Array, alpha: Array, beta: Array) -> Array:
+    from dcot.core.kernels import lanczos_update
+
+    sums = _sums(image)
+    a, b = alpha.astype(image.dtype), beta.astype(image.dtype)
+    run_threads(lanczos_update, image, current, previous, a, b, sums, work=2 * image.size)
+    return np.asarray(sums.sum(axis=0, dtype=np.float64))
+
+
+def memory(shape: Shape) -> float:
+    width = min(shape.r, WIDTH) * shape.itemsize
+    small, large = sorted((shape.n, shape.d))
+    vectors = (EXPECTED_ITERATIONS + 3) * small + large  # basis, right-hand side, image, solution
+    twice = 2.0 * shape.nnz * shape.itemsize if shape.n <= shape.d else 0.0
+    return shape.n_systems * shape.result + shape.matrix + twice + width * vectors
+
+
+def sparse_work(shape: Shape, iterations: int) -> float:
+    """Multiplications with stored values of X for one system."""
+    return 2.0 * shape.nnz * shape.r * (iterations + 0.5)

@@ -1,0 +1,113 @@
+"""The primal, d × d: for few terms and any number of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.core.centred import Centred
+from dcot.core.corruption import System
+from dcot.core.solvers._base import (
+    COLUMNS,
+    Shape,
+    Solution,
+    column_blocks,
+    least_norm,
+    positive_definite,
+    quiet,
+)
+from dcot.runtime.resources import run_threads
+
+Array = NDArray[Any]
+
+
+def solve(
+    centred: Centred,
+    targets: Array,
+    systems: Sequence[System],
+    *,
+    tol: float = 0.0,
+    max_iter: int = 0,
+    progress: Callable[[float], None] = quiet,
+) -> Iterator[Solution]:
+    """Solve by Cholesky factorisation of the scatter matrix."""
+    return solve_scatter(centred.scatter(), targets, systems, progress)
+
+
+def solve_scatter(
+    scatter: Array,
+    targets: Array,
+    systems: Sequence[System],
+    progress: Callable[[float], None] = quiet,
+) -> Iterator[Solution]:
+    """The same from a centred scatter matrix (lower triangle), which is overwritten."""
+    _mirror(scatter)
+    for index, system in enumerate(systems):
+        own = scatter if index == len(systems) - 1 else scatter.copy()
+        solution = _solve_one(own, targets, system)
+        progress((index + 1) / len(systems))
+        yield solution
+
+
+def _solve_one(scatter: Array, targets: Array, system: System) -> Solution:
+    # Scaling to a unit diagonal keeps rare terms from being rounded away beside frequent ones.
+    root = system.inverse_root.astype(scatter.dtype)
+    variation = np.einsum("ii->i", scatter).copy()
+    scatter *= root[:, None]
+    scatter *= root
+    apply = _factorise(scatter, variation * root**2, system)
+    coef = np.empty((len(root), len(targets)), dtype=scatter.dtype)
+    gain = 0.0
+    for block in column_blocks(len(targets)):
+        chosen = targets[block]
+        right = _columns(scatter, variation * root**2, chosen)
+        solution = apply(right.copy(order="F"))
+        # rows back to the units of the terms, columns to those of the prototypes
+        width = np.divide(1, root[chosen], where=root[chosen] > 0, out=np.zeros(len(chosen)))
+        gain += float(np.einsum("ij,ij->j", solution, right, dtype=np.float64) @ width**2)
+        coef[:, block] = solution * root[:, None] * width.astype(scatter.dtype)
+    return Solution(coef, gain)
+
+
+def _factorise(scaled: Array, diagonal: Array, system: System) -> Any:
+    """Factorise ``q·scaled + t·I`` into the lower triangle; the upper one keeps ``scaled``."""
+    if system.shift > 0:
+        lower = diagonal + scaled.dtype.type(system.shift / system.keep)
+        np.einsum("ii->i", scaled)[:] = lower
+        solver = positive_definite(scaled)
+        if solver is not None:
+            return lambda right: solver(right) / scaled.dtype.type(system.keep)
+    full = np.triu(scaled, 1)
+    full += full.T
+    np.einsum("ii->i", full)[:] = diagonal
+    full *= scaled.dtype.type(system.keep)
+    np.einsum("ii->i", full)[:] += scaled.dtype.type(system.shift)
+    return least_norm(full)
+
+
+def _columns(scaled: Array, diagonal: Array, chosen: Array) -> Array:
+    """Columns of a symmetric matrix of which the upper triangle and the diagonal are known."""
+    rows = np.arange(len(scaled))[:, None]
+    right = np.where(rows < chosen, scaled[:, chosen], scaled[chosen].T)
+    right[chosen, np.arange(len(chosen))] = diagonal[chosen]
+    return np.asfortranarray(right)
+
+
+def _mirror(matrix: Array) -> None:
+    from dcot.core.kernels import mirror_lower
+
+    run_threads(mirror_lower, matrix, work=matrix.size / 2)
+
+
+def memory(shape: Shape) -> float:
+    scatter = float(shape.d) ** 2 * shape.itemsize * (2 if shape.n_systems > 1 else 1)
+    columns = min(shape.r, COLUMNS) * shape.itemsize
+    return scatter + shape.result + shape.matrix + columns * 4 * shape.d
+
+
+def flops(shape: Shape) -> float:
+    """Dense operations for one system."""
+    return shape.d**3 / 3 + 2.0 * shape.d**2 * shape.r

@@ -1,0 +1,123 @@
+"""What the machine offers: threads that others have not taken, and memory that is free."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dcot.errors import InvalidParameterError
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+@lru_cache(maxsize=1)
+def _blas() -> Any:
+    # Finding the loaded libraries takes milliseconds, asking them microseconds: find them once,
+    # after SciPy has loaded the BLAS that does the work.
+    import scipy.linalg.blas  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def n_threads() -> int:
+    """Threads our own kernels may use: as many as BLAS may, and never more than there are cores.
+
+    BLAS is the one knob that joblib, threadpoolctl, Dask and the environment variables all turn;
+    following it keeps nested parallelism from oversubscribing the machine.
+    """
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS or Windows
+        cores = os.cpu_count() or 1
+    limits = [library["num_threads"] for library in _blas().info()]
+    return int(max(1, min([cores, *limits])))
+
+
+def run_threads(kernel: Callable[..., None], *args: Any, work: float) -> None:
+    """Call ``kernel(*args, first, step)`` once on each of ``step`` threads.
+
+    The kernel must release the GIL and write only to what it owns. ``work`` is the number of
+    elementary operations: a little is not worth a thread.
+    """
+    threads = n_threads() if work > _WORTH_A_THREAD else 1
+    others = [_pool().submit(kernel, *args, first, threads) for first in range(1, threads)]
+    kernel(*args, 0, threads)
+    for other in others:
+        other.result()
+
+
+_WORTH_A_THREAD = 500_000
+
+
+@lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    # One for the process: the tasks never wait for one another, so any number of callers may
+    # share it. Idle threads are cheap; starting them for each product is not.
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="dcot")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child inherits the pool, but not its threads
+    os.register_at_fork(after_in_child=lambda: _pool.cache_clear())
+
+
+def free_memory() -> int | None:
+    """Bytes that can be allocated now, or None where the system does not tell."""
+    candidates = []
+    try:
+        text = Path("/proc/meminfo").read_text()
+        if match := re.search(r"MemAvailable:\s+(\d+) kB", text):
+            candidates.append(int(match[1]) * 1024)
+    except OSError:
+        pass
+    try:  # inside a container the group's limit counts, not the machine's
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text().strip()
+        if limit != "max":
+            candidates.append(int(limit) - int(used))
+    except (OSError, ValueError):
+        pass
+    if not candidates:
+        try:
+            candidates.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        except (ValueError, OSError, AttributeError):
+            return None
+    return max(0, min(candidates))
+
+
+def parse_bytes(limit: float | str | None) -> float | None:
+    """Read a memory limit: a number of bytes, ``"4GB"``, ``"500 MB"``, or None for no limit.
+
+    >>> parse_bytes("1.5 GB")
+    1500000000.0
+    """
+    if limit is None:
+        return None
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", limit.lower())
+        number = float(match[1]) * _UNITS[match[2]] if match else -1.0
+    else:
+        number = float(limit)
+    if not number > 0:
+        raise InvalidParameterError(
+            f"memory_limit must be a positive number of bytes or a size like '4GB', got {limit!r}"
+        )
+    return number
+
+
+def format_bytes(number: float) -> str:
+    """A size as people read it.
+
+    >>> format_bytes(1_536_000_000)
+    '1.5 GB'
+    """
+    for unit in ("B", "KB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.2g} {unit}" if number < 10 else f"{number:.0f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"

@@ -1,0 +1,386 @@
+"""The sums over documents that a fit consists of, each a small class with add and merge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot.core.centred import Matrix, gram_lower, scale_rows, times
+from dcot.core.layers import CACHE_BYTES, Layer, row_blocks
+from dcot.core.moments import Moments
+from dcot.runtime.resources import run_threads
+
+Array = NDArray[Any]
+
+# Rows of a scatter matrix that are one array: a unit of storage, of factorising and of sending.
+PANEL = 1024
+FEW = 32  # where fewer than one cell in so many is met, those that are are noted one by one
+PAGE = 4096  # bytes that an operating system gives at a time, at the least
+
+
+@dataclass
+class Block:
+    """Some documents as they enter the sums: CSR or dense, with weights, from row ``start`` on."""
+
+    X: Matrix
+    weights: Array | None = None
+    start: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape  # type: ignore[no-any-return]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be made again: a block may be sent to another process."""
+        return {"X": self.X, "weights": self.weights, "start": self.start}
+
+    @property
+    def nbytes(self) -> int:
+        X = self.X
+        return int(X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes)
+
+    @classmethod
+    def stack(cls, blocks: Sequence[Block]) -> Block:
+        """Blocks that follow one another, as one."""
+        matrices = [block.X for block in blocks]
+        sparse = any(map(sp.issparse, matrices))
+        if sparse:
+            matrices = [sp.csr_array(matrix) for matrix in matrices]
+        X = sp.vstack(matrices, format="csr") if sparse else np.vstack(matrices)
+        known = [block.weights for block in blocks if block.weights is not None]
+        weights = np.concatenate(known) if len(known) == len(blocks) else None
+        return cls(X, weights, blocks[0].start)
+
+    def rows(self, first: int, stop: int) -> Block:
+        """Some of the documents."""
+        weights = None if self.weights is None else self.weights[first:stop]
+        return Block(self.X[first:stop], weights, self.start + first)
+
+    @cached_property
+    def rooted(self) -> Matrix:
+        """X with its rows multiplied by the square roots of the weights."""
+        if self.weights is None:
+            return self.X
+        return scale_rows(self.X, np.sqrt(self.weights).astype(self.X.dtype))
+
+    @cached_property
+    def sparse(self) -> Block:
+        """The same as CSR."""
+        if sp.issparse(self.X):
+            return self
+        return Block(sp.csr_array(self.X), self.weights, self.start)
+
+    @cached_property
+    def transpose(self) -> Matrix:
+        return self.rooted.T.tocsr() if sp.issparse(self.X) else self.rooted.T
+
+    @cached_property
+    def root(self) -> Array:
+        ones = np.ones(self.X.shape[0], dtype=self.X.dtype)
+        return ones if self.weights is None else np.sqrt(self.weights).astype(self.X.dtype)
+
+
+@dataclass
+class Size:
+    """How much there is: rows, values, and pairs of terms in a document."""
+
+    n: int = 0
+    nnz: int = 0
+    pairs: float = 0.0
+
+    @classmethod
+    def of(cls, X: Matrix) -> Size:
+        if not sp.issparse(X):
+            n, d = X.shape
+            return cls(n, n * d, n * d * (d + 1) / 2)
+        lengths = np.diff(X.indptr).astype(np.float64)
+        return cls(X.shape[0], int(X.nnz), float(lengths @ (lengths + 1)) / 2)
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.n + other.n, self.nnz + other.nnz, self.pairs + other.pairs)
+
+
+class MomentsSum:
+    """Moments without scatter matrix, and the size of the corpus."""
+
+    def empty(self) -> Any:
+        return None
+
+    def add(self, total: Any, block: Block) -> Any:
+        X = block.X
+        entries = (X.nnz if sp.issparse(X) else X.size) / max(X.shape[0], 1)
+        for rows in row_blocks(X.shape[0], 32 * entries):  # of which Moments makes copies
+            part = block.rows(rows.start, rows.stop)
+            total = self.merge(total, (Moments.of(part.X, part.weights), Size.of(part.X)))
+        return total
+
+    def merge(self, left: Any, right: Any) -> Any:
+        if left is None or right is None:
+            return right if left is None else left
+        return left[0] + right[0], left[1] + right[1]
+
+
+def panels_of(d: int, rows: int = PANEL) -> list[tuple[int, int]]:
+    """First and last row of each panel."""
+    return [(start, min(start + rows, d)) for start in range(0, d, rows)]
+
+
+@dataclass
+class PanelSum:
+    """Rows ``start:stop`` of the lower triangle of Σ x xᵀ, as a dense array."""
+
+    start: int
+    stop: int
+    dtype: Any
+
+    def empty(self) -> Array:
+        """Zeros, in memory that is really there: the documents do not have to wait for it."""
+        total = np.zeros((self.stop - self.start, self.stop), dtype=self.dtype)
+        total.reshape(-1)[:: PAGE // total.itemsize] = 0
+        return total
+
+    def add(self, total: Array, block: Block) -> Array:
+        X = block.rooted
+        if not sp.issparse(X):
+            total += X[:, self.start : self.stop].T @ X[:, : self.stop]
+            return total
+        from dcot.core.kernels import add_scatter
+
+        T = block.transpose
+        arrays = (T.indptr, T.indices, T.data, X.indptr, X.indices, X.data)
+        part = int(T.indptr[self.stop] - T.indptr[self.start])
+        work = part * X.nnz / max(X.shape[0], 1)
+        run_threads(add_scatter, *arrays, self.start, total, work=work)
+        return total
+
+    def merge(self, left: Array, right: Array) -> Array:
+        left += right
+        return left
+
+
+@dataclass
+class SparsePanelSum:
+    """The same as sparse matrices, for partial sums and for corpora whose terms rarely meet.
+
+    A total is a list of matrices, each at least twice as large as the next: adding a batch to one
+    large matrix would copy all of it every time. What is no longer sparse becomes dense.
+    """
+
+    start: int
+    stop: int
+    dtype: Any
+
+    def empty(self) -> list[Any]:
+        return []
+
+    def add(self, total: list[Any], block: Block) -> list[Any]:
+        block = block.sparse  # nothing is to be written above the diagonal
+        if total and not sp.issparse(total[0]):  # the largest part; dense ones are large
+            PanelSum(self.start, self.stop, self.dtype).add(total[0], block)
+            return total
+        X, T = block.rooted, block.transpose
+        documents = T.indices[T.indptr[self.start] : T.indptr[self.stop]]
+        pairs = int(np.diff(X.indptr)[documents].sum())  # of terms that meet, at the most
+        return self._with(total, self._of(X, T, pairs))
+
+    def _of(self, X: Matrix, T: Matrix, pairs: int) -> Any:
+        from dcot.core.kernels import sparse_scatter
+
+        rows = self.stop - self.start
+        arrays = (T.indptr, T.indices, T.data, X.indptr, X.indices, X.data)
+        if pairs * FEW > rows * self.stop:
+            return self._by_looking(arrays)
+        pointers = np.zeros(rows + 1, dtype=np.int32)
+        columns, values = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=self.dtype)
+        n = sparse_scatter(*arrays, self.start, self.stop, pointers, columns, values)
+        found = (values[:n].copy(), columns[:n].copy(), pointers)
+        return sp.csr_array(found, shape=(rows, self.stop))
+
+    def _by_looking(self, arrays: Any) -> Any:
+        """Some rows at a time as a dense array, of which the entries other than zero are kept.
+
+        Where many terms meet this is quicker than to note which; it never takes more than these
+        rows and the result.
+        """
+        from dcot.core.kernels import ROWS, add_scatter, count_entries, take_entries
+
+        add: Any = add_scatter
+
+        scratch = np.zeros((ROWS, self.stop), dtype=self.dtype)
+        counts, parts = [], []
+        for first in range(self.start, self.stop, ROWS):
+            dense = scratch[: min(ROWS, self.stop - first)]
+            add(*arrays, first, dense, 0, 1)
+            found = count_entries(dense)
+            columns = np.empty(found.sum(), dtype=np.int32)
+            values = np.empty(len(columns), dtype=self.dtype)
+            take_entries(dense, columns, values)
+            counts.append(found)
+            parts.append((columns, values))
+        pointers = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        kind = np.int32 if pointers[-1] < 2**31 else np.int64
+        columns = np.concatenate([part[0] for part in parts]).astype(kind, copy=False)
+        values = np.concatenate([part[1] for part in parts])
+        shape = (self.stop - self.start, self.stop)
+        return _smaller(sp.csr_array((values, columns, pointers.astype(kind)), shape=shape))
+
+    def merge(self, left: list[Any], right: list[Any]) -> list[Any]:
+        for part in right:
+            left = self._with(left, part)
+        return left
+
+    def _with(self, total: list[Any], part: Any) -> list[Any]:
+        if not _size(part):
+            return total
+        total = sorted([*total, part], key=_size, reverse=True)
+        while len(total) > 1 and _size(total[-2]) < 2 * _size(total[-1]):
+            last, before = total.pop(), total.pop()
+            total.append(added(before, last))
+            total.sort(key=_size, reverse=True)
+        return total
+
+
+def _size(matrix: Any) -> int:
+    return int(matrix.nnz if sp.issparse(matrix) else matrix.size)
+
+
+def _smaller(matrix: Any) -> Any:
+    """A sparse matrix, or the dense one where that takes less memory."""
+    return matrix.toarray() if 2 * matrix.nnz > matrix.shape[0] * matrix.shape[1] else matrix
+
+
+def added(left: Any, right: Any) -> Any:
+    """The sum of two matrices, each sparse or dense; dense where that takes less memory."""
+    if not sp.issparse(left) and not sp.issparse(right):
+        return left + right
+    if sp.issparse(left) and sp.issparse(right):
+        return _smaller(left + right)
+    dense, sparse = (right.copy(), left) if sp.issparse(left) else (left.copy(), right)
+    rows = np.repeat(np.arange(sparse.shape[0]), np.diff(sparse.indptr))
+    dense[rows, sparse.indices] += sparse.data
+    return dense
+
+
+@dataclass
+class ProductSum:
+    """``X_cᵀ X_c V`` for a dense V, d × w, with the centring carried along."""
+
+    dense: Array
+    mean: Array
+
+    def empty(self) -> Array:
+        return np.zeros(self.dense.shape, dtype=self.dense.dtype)
+
+    def add(self, total: Array, block: Block) -> Array:
+        X = block.rooted
+        shift = -(self.mean.astype(self.dense.dtype) @ self.dense)
+        for rows in row_blocks(X.shape[0], self.dense.shape[1] * self.dense.itemsize):
+            T = times(X[rows], self.dense, block.root[rows], shift)
+            total = add_transposed(total, X[rows], T)
+        return total
+
+    def merge(self, left: Array, right: Array) -> Array:
+        left += right
+        return left
+
+
+@dataclass
+class ColumnsSum:
+    """``X_cᵀ X_c[:, P]``: the right-hand sides."""
+
+    targets: Array
+    mean: Array
+    dtype: Any
+
+    def empty(self) -> Array:
+        return np.zeros((len(self.mean), len(self.targets)), dtype=self.dtype)
+
+    def add(self, total: Array, block: Block) -> Array:
+        X = block.rooted
+        mean = self.mean[self.targets].astype(self.dtype)
+        for rows in row_blocks(X.shape[0], len(self.targets) * np.dtype(self.dtype).itemsize):
+            T = X[rows][:, self.targets]
+            T = T.toarray() if sp.issparse(T) else np.array(T)
+            T -= np.multiply.outer(block.root[rows], mean)
+            total = add_transposed(total, X[rows], T)
+        return total
+
+    def merge(self, left: Array, right: Array) -> Array:
+        left += right
+        return left
+
+
+def add_transposed(total: Array, X: Matrix, dense: Array) -> Array:
+    """``total += Xᵀ @ dense``, in place."""
+    if not sp.issparse(X):
+        total += X.T @ dense
+        return total
+    from dcot.core.kernels import add_sparse_times_dense
+
+    T = X.T.tocsr()
+    arrays = (T.indptr, T.indices, T.data, np.ascontiguousarray(dense), total)
+    run_threads(add_sparse_times_dense, *arrays, work=X.nnz * dense.shape[1])
+    return total
+
+
+@dataclass
+class OutputsSum:
+    """Size, Σ(z − origin) and its scatter (lower triangle) for the outputs z of some layers."""
+
+    layers: Sequence[Layer]
+    origin: Array
+    scatter: bool = True
+
+    def empty(self) -> Any:
+        width, dtype = len(self.origin), self.layers[0].coef_.dtype
+        scatter = np.zeros((width, width), dtype=dtype) if self.scatter else None
+        return 0.0, np.zeros(width), scatter
+
+    def add(self, total: Any, block: Block) -> Any:
+        size, sums, scatter = total
+        dtype, width = self.layers[0].coef_.dtype, len(self.origin)
+        origin = self.origin.astype(dtype)
+        for rows in row_blocks(block.shape[0], width * dtype.itemsize, CACHE_BYTES):
+            Z = block.X[rows]
+            for layer in self.layers:
+                Z = layer.outputs(Z)
+            Z -= origin
+            w = None if block.weights is None else block.weights[rows]
+            size += len(Z) if w is None else float(w.sum())
+            sums = sums + (Z.sum(axis=0, dtype=np.float64) if w is None else w @ Z)
+            if scatter is not None:
+                if w is not None:
+                    Z *= np.sqrt(w).astype(dtype)[:, None]
+                scatter = gram_lower(Z.T, out=scatter)
+        return size, sums, scatter
+
+    def merge(self, left: Any, right: Any) -> Any:
+        scatter = None if left[2] is None else left[2] + right[2]
+        return left[0] + right[0], left[1] + right[1], scatter
+
+
+@dataclass
+class RowsSum:
+    """Chosen documents, by their place in the corpus; few enough to be held."""
+
+    chosen: Array
+
+    def empty(self) -> list[Any]:
+        return []
+
+    def add(self, total: list[Any], block: Block) -> list[Any]:
+        places = block.start + np.arange(block.shape[0])
+        mine = np.isin(places, self.chosen, assume_unique=True)
+        if mine.any():
+            weights = None if block.weights is None else block.weights[mine]
+            total.append((block.start, block.X[mine], weights))
+        return total
+
+    def merge(self, left: list[Any], right: list[Any]) -> list[Any]:
+        return left + right

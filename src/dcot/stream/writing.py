@@ -1,0 +1,260 @@
+"""Features of a large corpus, to a file: in order, batch by batch, to be taken up after a crash.
+
+What is written is first made safe on the disk (fsync), then noted in ``….progress``, from time to
+time and when an error ends the work; what was not noted is written anew. A checksum of the
+documents keeps two corpora from being mixed. The name that was asked for appears when all is there:
+an ``.npy`` array, or a folder of parquet files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, OutputError
+from dcot.runtime.progress import Progress, announce, documents_done, silent
+from dcot.stream import Batch, Source
+from dcot.stream.outputs import FULL, Noted, Npy, Parquet, Writer, reason_of
+from dcot.stream.passes import count_of
+
+_SLICE_BYTES = 64 << 20
+_SYNC_BYTES = 256 << 20
+
+
+def write_features(
+    transform: Callable[[Any], Any],
+    source: Source,
+    path: str | Path,
+    *,
+    width: int,
+    dtype: Any,
+    model: str,
+    names: list[str],
+    overwrite: bool = False,
+    resume: bool | None = None,
+    progress: Progress = silent,
+) -> int:
+    """Write the features of all documents; how many there are.
+
+    Parameters
+    ----------
+    transform : from a batch of documents to its features
+    path : ``….npy`` for one array; anything else is a folder of parquet files, whose names sort in
+        the order of the documents, with columns ``document`` and ``features``
+    width, dtype : of the features
+    model : a fingerprint; output that another model began is not taken up
+    names : of the features
+    overwrite : replace a finished output
+    resume : go on with an unfinished one; None means unless ``overwrite``
+    """
+    path = Path(path)
+    resume = not overwrite if resume is None else resume
+    kind = "npy" if path.suffix == ".npy" else "parquet"
+    noted = _begin(path, Noted(model, width, np.dtype(dtype).str, kind), overwrite, resume)
+    make = Npy if kind == "npy" else Parquet
+    writer: Writer = make(path, noted, names)
+    try:
+        writer.start(noted.rows)
+        if noted.rows:
+            announce(progress, f"{path}: going on after {noted.rows:,} documents")
+        rows = _copy(transform, source, path, noted, writer, progress)
+        writer.finish(rows)
+        _progress_file(path).unlink(missing_ok=True)
+    except OSError as error:
+        if isinstance(error, DcotError):
+            raise
+        raise _cannot_write(error, path, noted, overwrite and not resume) from error
+    finally:
+        writer.close()
+    return rows
+
+
+def _copy(
+    transform: Callable[[Any], Any],
+    source: Source,
+    path: Path,
+    noted: Noted,
+    writer: Writer,
+    progress: Progress,
+) -> int:
+    begun, here = replace(noted), replace(noted)  # what is taken up, and the last whole batch
+    here.begin_anew()
+    unsynced, expected = 0, source.n_documents
+    documents_done(progress, "transform", 0, expected)
+    try:
+        for batch in _read(source):
+            if here.batches >= begun.batches:
+                if here.batches == begun.batches:
+                    _check_same(path, begun, here)
+                unsynced += _write_batch(transform, batch, here.rows, noted, writer)
+            here = replace(
+                here,
+                batches=here.batches + 1,
+                rows=here.rows + count_of(batch.documents),
+                checksum=checksum(batch.documents, here.checksum),
+            )
+            if unsynced >= _SYNC_BYTES:
+                _note(path, noted, writer, here)
+                unsynced = 0
+            documents_done(progress, "transform", here.rows, expected, source.fraction())
+        if here.batches <= begun.batches:  # nothing was left to write, or less than there was
+            _check_same(path, begun, here)
+        else:
+            _note(path, noted, writer, here)  # what comes now can fail, too
+    except BaseException:
+        if here.batches > noted.batches:
+            with suppress(OSError):  # what went wrong first is what has to be told
+                writer.cut(here.rows)  # a full disk needs room for the note
+                _note(path, noted, writer, here)
+        raise
+    documents_done(progress, "transform", here.rows, here.rows, finished=True)
+    return here.rows
+
+
+def _read(source: Source) -> Iterator[Batch]:
+    """The batches; an error of the system while reading is not one of writing."""
+    try:
+        yield from source.batches()
+    except OSError as error:
+        if isinstance(error, DcotError):
+            raise
+        raise InvalidInputError(
+            f"the source cannot be read: {error}; what is written stays, and the same call goes on "
+            "when the source can be read again"
+        ) from error
+
+
+def _check_same(path: Path, begun: Noted, here: Noted) -> None:
+    """The batches that are skipped have to be those that were written."""
+    advice = "give the same source, or set overwrite=True to start again"
+    if (here.batches, here.rows) != (begun.batches, begun.rows):
+        raise InvalidInputError(
+            f"{path} was begun from a source whose first {begun.batches} batches had "
+            f"{begun.rows:,} documents, and now they have {here.rows:,}: {advice}"
+        )
+    if here.checksum != begun.checksum:
+        raise InvalidInputError(
+            f"{path} was begun from a source whose first {begun.rows:,} documents were others than "
+            f"now: {advice}"
+        )
+
+
+def checksum(documents: Any, before: int = 0) -> int:
+    """A checksum of a batch of texts or of rows, and of the batches before it."""
+    before = zlib.crc32(str(count_of(documents)).encode(), before)
+    if getattr(documents, "ndim", 1) != 2:
+        return zlib.crc32(_joined(documents), before)
+    if sp.issparse(documents):
+        rows = sp.csr_array(documents)
+        arrays = [rows.indptr, rows.indices, rows.data]
+    else:
+        dense = np.asarray(documents)
+        arrays = [dense.astype(np.float64) if dense.dtype.hasobject else dense]
+    for array in arrays:
+        before = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, before)
+    return before
+
+
+def _joined(texts: Any) -> bytes:
+    import polars as pl
+
+    if isinstance(texts, pl.Series) and texts.dtype == pl.String:
+        texts = [texts.str.join("\0").item()]
+    return "\0".join(map(str, texts)).encode("utf-8", "surrogatepass")
+
+
+def _write_batch(
+    transform: Callable[[Any], Any], batch: Any, first: int, noted: Noted, writer: Writer
+) -> int:
+    n = count_of(batch.documents)
+    itemsize = np.dtype(noted.dtype).itemsize
+    step = max(1, _SLICE_BYTES // (noted.width * itemsize))
+    for start in range(0, n, step):
+        part = batch.documents if n <= step else batch.documents[start : start + step]
+        features = transform(part)
+        if sp.issparse(features):
+            raise InvalidParameterError(
+                "output='concat' of sparse documents is sparse, and is not written: use "
+                "output='layers', or n_components"
+            )
+        writer.write(np.ascontiguousarray(features, dtype=noted.dtype), first + start)
+    return n * noted.width * itemsize
+
+
+# -- where it stands ----------------------------------------------------------------------------
+
+
+def _progress_file(path: Path) -> Path:
+    return path.with_name(path.name + ".progress")
+
+
+def in_progress(path: Path) -> bool:
+    """Whether there is something to go on with."""
+    return _progress_file(path).exists()
+
+
+def _begin(path: Path, fresh: Noted, overwrite: bool, resume: bool) -> Noted:
+    """What an earlier call left to take up, or a fresh start."""
+    if path.exists() and not overwrite:
+        also = " and resume=True, to go on with what was begun" if in_progress(path) else ""
+        raise InvalidParameterError(
+            f"{path} is there already: give another path, or set overwrite=True{also}"
+        )
+    if not path.parent.is_dir():
+        raise InvalidParameterError(f"the folder {path.parent} does not exist: make it first")
+    record = _progress_file(path)
+    if not resume:
+        record.unlink(missing_ok=True)
+    if not record.exists():
+        return fresh
+    try:
+        found = json.loads(record.read_text())
+        noted = Noted(**found)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(
+            f"{record} is damaged: set overwrite=True to start again"
+        ) from error
+    if "checksum" not in found:
+        raise InvalidInputError(
+            f"{path} was begun by an older version of dcot, which did not note all that is needed "
+            "to go on: set overwrite=True to start again"
+        )
+    if (noted.model, noted.width, noted.dtype) != (fresh.model, fresh.width, fresh.dtype):
+        raise InvalidParameterError(
+            f"{path} was begun with another model: go on with that one, or set overwrite=True to "
+            "start again"
+        )
+    return noted
+
+
+def _note(path: Path, noted: Noted, writer: Writer, here: Noted) -> None:
+    writer.sync()
+    temporary = _progress_file(path).with_suffix(".new")
+    try:
+        with temporary.open("w") as file:
+            json.dump(asdict(here), file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(_progress_file(path))
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    noted.batches, noted.rows, noted.checksum = here.batches, here.rows, here.checksum
+
+
+def _cannot_write(error: OSError, path: Path, noted: Noted, anew: bool) -> OutputError:
+    what = "make room" if error.errno in FULL else "see to it"
+    how = ", with resume=True," if anew else ""
+    return OutputError(
+        f"{path}: {reason_of(error)}. The features of {noted.rows:,} documents are written and "
+        f"safe: {what} and call again with the same path and source{how} to go on from there"
+    )
