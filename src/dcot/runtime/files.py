@@ -1,0 +1,284 @@
+"""Files and folders that appear whole or not at all.
+
+Everything dcot writes goes first to a temporary file or folder of its own beside the target, then
+to the disk (fsync), and is then renamed. The temporary name is random and created exclusively, so
+a file of somebody else, or a link that was put there, is never followed or overwritten. An error
+removes the temporary file; a killed process leaves it behind, and the next write of the same
+target removes it.
+
+A file::
+
+    with atomic_file(path) as file:       # a binary file, open for writing
+        frame.write_parquet(file)
+
+A folder, which replaces an older folder of that name in one step::
+
+    with atomic_folder(path) as folder:   # a Path: an empty folder beside the target
+        (folder / "features.json").write_text("{}")
+
+Check before that the old folder may be replaced: whatever is there is removed.
+
+Work that can be resumed keeps its temporary file between calls: ``temporary_name`` makes the name,
+``create`` and ``reopen`` open it, and ``move_into_place`` ends it. Store the name in the record of
+the progress; do not guess it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import io
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from dcot.errors import OutputError
+
+if sys.platform != "win32":
+    import fcntl
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_LEFTOVER_SECONDS = 60.0  # a younger temporary file may belong to a write that has just begun
+_EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A binary file to write, which becomes ``path`` when the block ends without an error.
+
+    Errors of writing are OutputErrors that name ``path``; those of what is read meanwhile pass.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "hits.csv"
+    >>> with atomic_file(target) as file:
+    ...     _ = file.write(b"id,score")
+    >>> target.read_bytes()
+    b'id,score'
+    """
+    target = Path(os.path.abspath(path))
+    remove_leftovers(target)
+    temporary = temporary_name(target)
+    try:
+        with explained(target):
+            raw = create(temporary)
+        with _OutputFile(raw, target) as file:
+            yield file
+            with explained(target):
+                file.flush()
+                os.fsync(file.fileno())
+        with explained(target):
+            move_into_place(temporary, target)
+    finally:
+        with suppress(OSError):  # renamed, if all went well
+            os.unlink(temporary)
+
+
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """An empty folder to fill, which becomes ``path`` when the block ends without an error.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "features"
+    >>> with atomic_folder(target) as folder:
+    ...     _ = (folder / "features.json").write_text("{}")
+    >>> [file.name for file in target.iterdir()]
+    ['features.json']
+    """
+    target = Path(os.path.abspath(path))
+    remove_leftovers(target)
+    temporary = temporary_name(target)
+    try:
+        with explained(target):
+            temporary.mkdir()
+        with held(temporary):
+            yield temporary
+            with explained(target):
+                for file in temporary.rglob("*"):
+                    (sync_folder if file.is_dir() else sync_file)(file)
+                move_into_place(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a small file whole or not at all."""
+    with atomic_file(path) as file:
+        file.write(data)
+
+
+# -- the parts, for work that is resumed --------------------------------------------------------
+
+
+def temporary_name(path: Path) -> Path:
+    """A new hidden name beside ``path`` that nobody else uses.
+
+    >>> bool(_temporaries_of(Path("a/b.csv")).fullmatch(temporary_name(Path("a/b.csv")).name))
+    True
+    """
+    return path.with_name(f".{path.name[:200]}-{secrets.token_hex(8)}.partial")
+
+
+def create(path: Path) -> io.FileIO:
+    """A new file, unbuffered; an error if anything has that name, a link included."""
+    return io.FileIO(path, "x+b")
+
+
+def reopen(path: Path) -> io.FileIO:
+    """A temporary file of an earlier call, to go on writing; links are refused."""
+    flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    file = io.FileIO(os.open(path, flags), "r+b")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return file
+
+
+def move_into_place(temporary: Path, target: Path) -> None:
+    """Rename a finished file or folder to ``target``; what was there before is removed.
+
+    A folder cannot be renamed over another: where the system can, the two are exchanged in one
+    step; elsewhere the old one is renamed first. The old one is deleted last.
+    """
+    folder = temporary.is_dir() and not temporary.is_symlink()
+    if folder:
+        sync_folder(temporary)
+    if os.path.lexists(target) and (folder or target.is_dir()):
+        old = temporary  # after the exchange
+        if not _exchange(temporary, target):
+            old = temporary.with_suffix(".old")
+            target.rename(old)
+            temporary.rename(target)
+        sync_folder(target.parent)
+        _remove(old)
+    else:
+        os.replace(temporary, target)
+    sync_folder(target.parent)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Mark a temporary file or folder as in use, so that other processes leave it alone."""
+    handle = os.open(path, os.O_RDONLY) if sys.platform != "win32" else -1
+    try:
+        if sys.platform != "win32":
+            with suppress(OSError):  # some network file systems have no locks
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def remove_leftovers(target: Path) -> None:
+    """Remove temporary files of ``target`` that no process holds and that are ours."""
+    if sys.platform == "win32":
+        return
+    ours = _temporaries_of(target)
+    with suppress(OSError):
+        for entry in os.scandir(target.parent):
+            if ours.fullmatch(entry.name) and _is_abandoned(Path(entry.path)):
+                _remove(Path(entry.path))
+
+
+def sync_file(path: Path) -> None:
+    """Make sure that the content of a file is on the disk."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Make sure that what was created, renamed and removed in a folder is on the disk."""
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems without it
+            raise
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """An OSError becomes an OutputError that says what could not be written, and why."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        advice = "free some space" if error.errno in DISK_FULL else "check the folder"
+        reason = error.strerror or error
+        failure = OutputError(f"cannot write {path}: {reason}; {advice}, or write elsewhere")
+        failure.errno = error.errno
+        raise failure from error
+
+
+class _OutputFile(io.BufferedWriter):
+    """A new file, locked while it is open, whose errors are told from those of reading."""
+
+    def __init__(self, raw: io.FileIO, target: Path) -> None:
+        super().__init__(raw)
+        self.target = target
+        if sys.platform != "win32":
+            with suppress(OSError):
+                fcntl.flock(self.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def write(self, data: Any) -> int:
+        with explained(self.target):
+            return super().write(data)
+
+    def close(self) -> None:
+        with explained(self.target):
+            super().close()
+
+
+def _temporaries_of(target: Path) -> re.Pattern[str]:
+    return re.compile(rf"\.{re.escape(target.name[:200])}-[0-9a-f]{{16}}\.partial")
+
+
+def _is_abandoned(path: Path) -> bool:
+    """Whether a temporary file or folder is ours, not new, and in nobody's hands."""
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid():
+        return False
+    if time.time() - found.st_mtime < _LEFTOVER_SECONDS:
+        return False
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _remove(path: Path) -> None:
+    """Delete a file, a link or a folder; what cannot be deleted stays."""
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two names in one step; False where the system or its file system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    here = -100  # AT_FDCWD
+    return (
+        rename is not None
+        and rename(here, os.fsencode(one), here, os.fsencode(other), _EXCHANGE) == 0
+    )
