@@ -30,13 +30,13 @@ from dcot.core.layers import Layer, Settings
 from dcot.core.moments import Moments
 from dcot.core.representation import Representation
 from dcot.errors import InvalidParameterError, not_fitted
-from dcot.explain._matrix import ReadableDCoT
+from dcot.explain import Meaning, Readable, Reader
 from dcot.stream import Blocks, as_source
 
 Array = NDArray[Any]
 
 
-class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
+class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
     """Dense Cohort of Terms: learn to rebuild frequent terms from documents with terms removed.
 
     Parameters
@@ -276,6 +276,55 @@ class DCoT(ReadableDCoT, SaveableDCoT, TransformerMixin, BaseEstimator):
         for step in layers[:depth]:
             Z, bias = step.outputs(Z), step.outputs(bias)
         return Z - bias if subtract_bias else Z
+
+    def explain(self, document: Any, k: int = 10, *, names: Any = None) -> Meaning:
+        """What a word or a document means: prototypes with their values in every layer.
+
+        Values are the rebuilt ones (``reconstruct``), before they are scaled, joined or compressed,
+        with the bias subtracted; the empty document, ``""``, shows the bias itself. Each word of
+        a document has a share in each value, and the shares add up to it. With squashing, its slope
+        is held at the document's own (:mod:`dcot.explain.tracing`).
+
+        Parameters
+        ----------
+        document : words (a string or a list), each counted once for each time it comes; or one
+            row of a matrix, weighted as in ``fit``
+        k : at most this many prototypes
+        names : names of the columns, for a model that was fitted without names
+
+        Returns
+        -------
+        dcot.explain.Meaning
+            It prints as text, and has ``to_frame()``. Unknown words are skipped and listed; a
+            document without any known word is the empty document.
+
+        Raises
+        ------
+        UnknownTermError : a single word that the model does not know; near spellings are suggested
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dcot import DCoT
+        >>> names = ["crude", "oil", "opec", "wheat"]
+        >>> X = np.array([[1.0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1], [1, 1, 1, 0]])
+        >>> model = DCoT(n_layers=1, noise=0.5, shrinkage=0.1).fit(X)
+        >>> print(model.explain("opec", k=2, names=names))
+        opec: what it means, the bias subtracted
+          layer 1
+          +0.552  opec
+          +0.186  oil
+        """
+        return self._reader(names).explain(document, k)
+
+    def _reader(self, names: Any = None) -> Reader:
+        layers = self._fitted().layers
+        known = getattr(self, "feature_names_in_", None)
+
+        def read(rows: Any) -> Any:
+            return read_documents(self, rows, reset=False)
+
+        return Reader.of_matrix(layers, self._prototypes, read, names=names, known=known)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the features, such as ``dcot1_oil``: layer and prototype."""

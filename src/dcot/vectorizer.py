@@ -21,7 +21,8 @@ from dcot.core.prototypes import columns_of
 from dcot.core.solvers.choice import allowance
 from dcot.errors import not_fitted
 from dcot.estimator import DCoT
-from dcot.explain._text import ReadableVectorizer
+from dcot.explain import Meaning, Readable, Reader
+from dcot.explain.reader import refuse_names
 from dcot.runtime.resources import parse_bytes
 from dcot.stream import Once, Repeatable
 from dcot.text import TermCounter, TermWeighting
@@ -32,7 +33,7 @@ from dcot.text.streams import as_text_source
 Array = NDArray[Any]
 
 
-class DCoTVectorizer(ReadableVectorizer, SaveableVectorizer, TransformerMixin, BaseEstimator):
+class DCoTVectorizer(Readable, SaveableVectorizer, TransformerMixin, BaseEstimator):
     r"""Turn texts into dCoT features: count terms, weigh them, learn what they mean.
 
     ``fit`` needs no labels: give it all the documents there are. The parameters are those of its
@@ -215,6 +216,56 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         """Weighted terms of texts, CSR: what the fitted ``dcot_`` reads."""
         self._fitted()
         return self.weighting_.transform(self.counter_.transform(raw_documents))
+
+    def explain(self, text: str, k: int = 10) -> Meaning:
+        """What a word or a text means: prototypes with their values in every layer.
+
+        Values are the rebuilt ones (``reconstruct``), before they are scaled, joined or compressed,
+        with the bias subtracted; the empty text, ``""``, shows the bias itself. Each word of a text
+        has a share in each value, and the shares add up to it. With squashing, its slope is held
+        at the text's own (:mod:`dcot.explain.tracing`).
+
+        Parameters
+        ----------
+        text : a word, or a text of any length
+        k : at most this many prototypes
+
+        Returns
+        -------
+        dcot.explain.Meaning
+            It prints as text, and has ``to_frame()``. Unknown words are skipped, as in
+            ``transform``, and listed; a text without any known word is the empty text.
+
+        Raises
+        ------
+        UnknownTermError : a single word that the model does not know; near spellings are suggested
+
+        Examples
+        --------
+        >>> from dcot import DCoTVectorizer
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "wheat and corn", "opec oil"]
+        >>> model = DCoTVectorizer(n_layers=1, noise=0.5).fit(texts)
+        >>> print(model.explain("opec", k=3))
+        opec: what it means, the bias subtracted
+          layer 1
+          +0.351  opec
+          +0.170  oil
+          +0.097  output
+        """
+        return self._reader().explain(text, k)
+
+    def _reader(self, names: Any = None) -> Reader:
+        dcot = self._fitted()
+        refuse_names(names)
+        return Reader(
+            dcot.layers_,
+            dcot.prototypes_,
+            self.counter_.get_feature_names_out(),
+            self.weigh,
+            self.weighting_.transform,
+            self.counter_.analyze,
+            frequency=-self.weighting_.idf_,
+        )
 
     @available_if(lambda self: moments_suffice(self))
     def partial_fit(

@@ -42,7 +42,8 @@ from dcot.core.layers import Settings
 from dcot.core.moments import Moments
 from dcot.core.representation import Representation, products
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
-from dcot.explain._text import ReadableClassifier
+from dcot.explain import Meaning, Readable, Reader
+from dcot.explain.reader import refuse_names
 from dcot.runtime.progress import ProgressBar, silent
 from dcot.runtime.resources import parse_bytes
 from dcot.vectorizer import DCoTVectorizer
@@ -54,7 +55,7 @@ JUDGED = 1500
 
 
 class DCoTClassifier(
-    TellingClassifier, ReadableClassifier, SaveableClassifier, ClassifierMixin, BaseEstimator
+    TellingClassifier, Readable, SaveableClassifier, ClassifierMixin, BaseEstimator
 ):
     """Classify documents from few labels and many unlabelled documents.
 
@@ -341,6 +342,37 @@ class DCoTClassifier(
                 )
             hits = truth == predicted
         return float(np.average(hits, weights=sample_weight))
+
+    def meaning(self, document: Any, k: int = 10, *, names: Any = None) -> Meaning:
+        """What a word or a document means to the representation, whatever the classes.
+
+        As :meth:`dcot.DCoTVectorizer.explain` for a text, and :meth:`dcot.DCoT.explain` for the row
+        of a matrix. ``explain`` says which words moved a *decision*.
+
+        Parameters
+        ----------
+        document : a word or text, or one row of a matrix, as the classifier was fitted on
+        k : at most this many prototypes
+        names : names of the columns, for a classifier of matrices that was fitted without names
+        """
+        return self._reader(names).explain(document, k)
+
+    def _reader(self, names: Any = None) -> Reader:
+        self._check_fitted()
+        layers, prototypes = self._machine.layers, self.prototypes_
+        if not self._from_text:
+            known = getattr(self, "feature_names_in_", None)
+            return Reader.of_matrix(layers, prototypes, self._weigh, names=names, known=known)
+        refuse_names(names)
+        return Reader(
+            layers,
+            prototypes,
+            self._terms(),
+            self._weigh,
+            self.weighting_.transform,
+            self.counter_.analyze,
+            frequency=-self.weighting_.idf_,
+        )
 
     def _decisions(self, documents: Any) -> Array:
         self._check_fitted()

@@ -1,14 +1,14 @@
 """What a model has learned, for people to read: meanings of words, neighbours, cohorts.
 
-- ``tracing`` follows one document through the layers and hands shares back to its words;
-- ``meaning`` and ``ranking`` hold what was found, and print it;
-- ``reader`` asks the questions, ``readable`` makes them methods of the estimators;
-- ``spelling`` finds what a word that is not known may have been meant to be.
+- ``reader`` has the questions (``Reader``) and the methods that ask them (``Readable``);
+- ``meaning`` has the answers, which print as text and as tables;
+- ``tracing`` follows one document through the layers and attributes values to its words;
+- ``neighbours`` compares terms; ``showing`` formats numbers and tables.
 """
 
 from __future__ import annotations
 
-from dcot.explain.meaning import LayerMeaning, Meaning
-from dcot.explain.ranking import RankedTerms
+from dcot.explain.meaning import LayerMeaning, Meaning, RankedTerms
+from dcot.explain.reader import Readable, Reader
 
-__all__ = ["LayerMeaning", "Meaning", "RankedTerms"]
+__all__ = ["LayerMeaning", "Meaning", "RankedTerms", "Readable", "Reader"]

@@ -1,10 +1,10 @@
-"""What a word or a document means to a model: prototypes with their values, layer by layer."""
+"""What a reader finds, as data that prints well: the meaning of a document, and ranked terms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from dcot.explain import showing
 
 Array = NDArray[Any]
 
-_WORDS_SHOWN = 4  # beside a prototype
-_SHARES_SHOWN = 12  # below the prototypes
+MAX_WORDS_SHOWN = 4  # beside a prototype
+MAX_SHARES_SHOWN = 12  # below the prototypes
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,22 +180,22 @@ class Meaning:
         order = np.argsort(-np.abs(shares), kind="stable")
         named = [
             f"{self.words[row]} {showing.signed(shares[row], digits)}"
-            for row in order[:_WORDS_SHOWN]
+            for row in order[:MAX_WORDS_SHOWN]
         ]
-        if len(order) > _WORDS_SHOWN:
-            rest = float(shares[order[_WORDS_SHOWN:]].sum())
-            named.append(f"{len(order) - _WORDS_SHOWN} more {showing.signed(rest, digits)}")
+        if len(order) > MAX_WORDS_SHOWN:
+            rest = float(shares[order[MAX_WORDS_SHOWN:]].sum())
+            named.append(f"{len(order) - MAX_WORDS_SHOWN} more {showing.signed(rest, digits)}")
         return ", ".join(named)
 
     def _whole(self, part: LayerMeaning) -> str:
         order = np.argsort(-part.word_shares, kind="stable")
         named = [
             f"{self.words[row]} {showing.percent(part.word_shares[row])}"
-            for row in order[:_SHARES_SHOWN]
+            for row in order[:MAX_SHARES_SHOWN]
         ]
-        if len(order) > _SHARES_SHOWN:
-            rest = float(part.word_shares[order[_SHARES_SHOWN:]].sum())
-            named.append(f"{len(order) - _SHARES_SHOWN} more {showing.percent(rest)}")
+        if len(order) > MAX_SHARES_SHOWN:
+            rest = float(part.word_shares[order[MAX_SHARES_SHOWN:]].sum())
+            named.append(f"{len(order) - MAX_SHARES_SHOWN} more {showing.percent(rest)}")
         return ", ".join(named)
 
     def _title(self) -> str:
@@ -216,7 +216,7 @@ class Meaning:
             named.append(f"{word} (perhaps {', '.join(near[:2])})" if near else word)
         if len(self.unknown) > 8:
             named.append(f"{len(self.unknown) - 8} more")
-        return [f"not known, and passed over: {', '.join(named)}"]
+        return [f"unknown words, skipped: {', '.join(named)}"]
 
     def _repr_html_(self) -> str:
         tables = []
@@ -237,7 +237,7 @@ class Meaning:
 
     def _words_table(self) -> str:
         last = self.layers[-1].word_shares
-        order = np.argsort(-last, kind="stable")[:_SHARES_SHOWN]
+        order = np.argsort(-last, kind="stable")[:MAX_SHARES_SHOWN]
         rows = [
             [self.words[row], *(showing.percent(part.word_shares[row]) for part in self.layers)]
             for row in order
@@ -252,3 +252,60 @@ def _rows(part: LayerMeaning) -> list[tuple[str, str]]:
     """Values and names of the prototypes to show."""
     digits = showing.decimals([value for _, value in part.top()])
     return [(showing.signed(value, digits), name) for name, value in part.top()]
+
+
+@dataclass(frozen=True)
+class RankedTerms(Sequence[tuple[str, float]]):
+    """A list of ``(term, value)`` that prints well.
+
+    Attributes
+    ----------
+    title : what was asked
+    measure : what the values are
+    terms, values : the answer, the largest value first
+    """
+
+    title: str
+    measure: str
+    terms: tuple[str, ...]
+    values: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[str, float]: ...
+    @overload
+    def __getitem__(self, place: slice) -> RankedTerms: ...
+    def __getitem__(self, place: int | slice) -> tuple[str, float] | RankedTerms:
+        if isinstance(place, slice):
+            return RankedTerms(self.title, self.measure, self.terms[place], self.values[place])
+        return self.terms[place], self.values[place]
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        return iter(zip(self.terms, self.values, strict=True))
+
+    def __str__(self) -> str:
+        if not self.terms:
+            return f"{self.title}: none"
+        return f"{self.title}\n" + "\n".join(f"  {cell}  {term}" for cell, term in self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        digits = showing.decimals(self.values)
+        cells = (showing.signed(value, digits) for value in self.values)
+        return list(zip(cells, self.terms, strict=True))
+
+    def to_frame(self) -> Any:
+        """A polars frame with a row for each term."""
+        import polars as pl
+
+        columns = {"term": list(self.terms), self.measure: list(self.values)}
+        return pl.DataFrame(columns, schema={"term": pl.String, self.measure: pl.Float64})
+
+    def _repr_html_(self) -> str:
+        largest = max(self.values, default=0.0)
+        bars = [value / largest for value in self.values] if largest > 0 else []
+        rows = [(term, cell) for cell, term in self._rows()]
+        return showing.html_block(
+            "", [], [showing.html_table(self.title, ("term", self.measure), rows, bars)]
+        )

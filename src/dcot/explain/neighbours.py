@@ -1,4 +1,4 @@
-"""Terms as vectors, one word a document, through one layer or several; no d × r copy is made."""
+"""Terms as vectors: one-word documents through the layers, without a d × r copy."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dcot.core.layers import Layer, row_blocks
 Array = NDArray[Any]
 Weigh = Callable[[Any], Any]
 
-# Directions of later layers that bound the lengths of terms from below.
-_DIRECTIONS = 64
-_AT_A_TIME = 256
+N_DIRECTIONS = 64  # directions of later layers that bound the lengths of terms from below
+TERMS_PER_STEP = 256
+TIE = 100  # cosines that differ by fewer units of rounding are equal
 
 
 def one_word_values(layers: Sequence[Layer], place: int, weigh: Weigh) -> Array:
@@ -32,39 +32,41 @@ def one_word_values(layers: Sequence[Layer], place: int, weigh: Weigh) -> Array:
     return np.asarray(unit * (layers[0].coef_ @ back), dtype=np.float64)
 
 
-def cosines(layers: Sequence[Layer], column: int, k: int, weigh: Weigh) -> tuple[Array, Array]:
+def cosines(
+    layers: Sequence[Layer], column: int, k: int, weigh: Weigh, first: Array
+) -> tuple[Array, Array]:
     """The k other terms whose values, the bias subtracted, have the largest cosine with a term's.
 
-    A term without values (never seen, or removed by shrinkage) is near nothing.
+    Of equal cosines, the term with the larger entry in ``first`` comes first. A term without
+    values (never seen, or removed by shrinkage) is near nothing.
     """
     if not _linear(layers):
-        return _by_comparing_all(layers, column, k, weigh)
-    if len(layers) == 1:
+        cosine = _by_comparing_all(layers, column, weigh)
+    elif len(layers) == 1:
         coef = layers[0].coef_
         lengths = _lengths(coef)
         cosine = _ratio(coef @ coef[column], lengths, float(lengths[column]))
-        return _largest(cosine, column, k)
-    return _by_bounds(layers, column, k)
+    else:
+        cosine = _by_bounds(layers, column, k)
+    return _largest(cosine, column, k, first, _tie(layers))
 
 
-def _by_comparing_all(
-    layers: Sequence[Layer], column: int, k: int, weigh: Weigh
-) -> tuple[Array, Array]:
+def _by_comparing_all(layers: Sequence[Layer], column: int, weigh: Weigh) -> Array:
     target = values_of(layers, np.array([column]), weigh)[0]
     products, lengths = [], []
     for values in _blocks(layers, weigh):
         products.append(values @ target)
         lengths.append(_lengths(values))
     own = float(np.linalg.norm(target))
-    cosine = _ratio(np.concatenate(products), np.concatenate(lengths), own)
-    return _largest(cosine, column, k)
+    return _ratio(np.concatenate(products), np.concatenate(lengths), own)
 
 
-def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> tuple[Array, Array]:
-    """Exactly those, without the lengths of all terms, which would take d × r² operations.
+def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> Array:
+    """Cosines of all terms that can be among the best k, -inf for the others.
 
-    A term is at least as long as its projection on a few leading directions; that bounds its cosine
-    from above. Terms are taken in the order of the bound, until it falls below the best k.
+    The lengths of all terms would take d × r² operations. A term is at least as long as its
+    projection on a few leading directions; that bounds its cosine from above. Terms are taken in
+    the order of the bound, until it falls below the best k.
     """
     coef = layers[0].coef_
 
@@ -85,12 +87,13 @@ def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> tuple[Array, Arr
     bounds = _bounds(products, shortest, own)
     order = np.argsort(-bounds, kind="stable")
     exact = np.full(len(coef), -np.inf)
-    for start in range(0, len(order), _AT_A_TIME):
-        some = order[start : start + _AT_A_TIME]
-        if start >= k and np.sort(exact)[-k - 1] > bounds[some[0]]:  # the term itself is there too
+    for start in range(0, len(order), TERMS_PER_STEP):
+        some = order[start : start + TERMS_PER_STEP]
+        # the term itself is among the best, hence k + 1; ties go on
+        if start >= k and np.sort(exact)[-k - 1] > bounds[some[0]] + _tie(layers):
             break
         exact[some] = _ratio(products[some], _lengths(deepened(coef[some])), own)
-    return _largest(exact, column, k)
+    return exact
 
 
 def _leading(
@@ -98,7 +101,7 @@ def _leading(
 ) -> Array:
     """Orthonormal directions in which the later layers are strong; any will do, these do well."""
     generator = np.random.default_rng(0)
-    start = generator.standard_normal((width, min(_DIRECTIONS, width))).astype(dtype)
+    start = generator.standard_normal((width, min(N_DIRECTIONS, width))).astype(dtype)
     return np.linalg.qr(deepened(back(start).T).T)[0]
 
 
@@ -116,12 +119,16 @@ def _ratio(products: Array, lengths: Array, own: float) -> Array:
     return np.asarray(np.divide(products, scale, out=out, where=scale > 0))
 
 
-def _largest(values: Array, column: int, k: int) -> tuple[Array, Array]:
+def _largest(values: Array, column: int, k: int, first: Array, tie: float) -> tuple[Array, Array]:
     values = values.copy()
     values[column] = -np.inf
-    order = np.argsort(-values, kind="stable")[:k]
+    order = np.lexsort((-values, -first.astype(np.float64), -np.round(values / tie)))[:k]
     order = order[np.isfinite(values[order])]
     return order, np.clip(values[order], -1.0, 1.0)
+
+
+def _tie(layers: Sequence[Layer]) -> float:
+    return TIE * float(np.finfo(layers[0].coef_.dtype).eps)
 
 
 def _lengths(rows: Array) -> Array:

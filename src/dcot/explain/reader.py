@@ -1,9 +1,12 @@
-"""The questions one can ask a fitted stack of layers about its terms."""
+"""What one can ask a fitted model about its terms, and the methods of the estimators that ask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from heapq import nlargest
 from typing import Any
 
 import numpy as np
@@ -13,16 +16,25 @@ from numpy.typing import NDArray
 from dcot.core.centred import Matrix
 from dcot.core.checks import check_integer
 from dcot.core.layers import Layer
-from dcot.errors import InvalidParameterError, UnknownTermError
-from dcot.explain.meaning import LayerMeaning, Meaning
+from dcot.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+    UnknownTermError,
+)
+from dcot.explain.meaning import LayerMeaning, Meaning, RankedTerms
 from dcot.explain.neighbours import cosines, one_word_values, values_of
-from dcot.explain.ranking import RankedTerms
-from dcot.explain.spelling import near_spellings
 from dcot.explain.tracing import Trace
 
 Array = NDArray[Any]
 
-_SUGGESTED = 4  # words of one text that spellings are looked up for
+MAX_SUGGESTED_WORDS = 4  # unknown words of one text that spellings are looked up for
+MAX_COMPARED_SPELLINGS = 400  # difflib is slow: it compares only those that share most letters
+
+_NO_NAMES = (
+    "this model was learned without names: pass names=[...], one for each column, such as "
+    "vectorizer.get_feature_names_out(), or the number of a column"
+)
 
 
 def _same(rows: Any) -> Any:
@@ -31,24 +43,106 @@ def _same(rows: Any) -> Any:
 
 @dataclass(frozen=True)
 class Reader:
-    """A stack of layers with names.
+    """A fitted stack of layers with names for its terms.
 
     Attributes
     ----------
     layers : the fitted stack
-    prototypes : columns of the prototypes
+    prototypes : columns of the prototypes, increasing
     terms : the name of each column
-    weigh : from counts to what the layers read, for documents of one word
-    hint : what to do about a word that is not known, for models whose names are made up
+    read : from documents, as a user gives them, to what the layers read
+    weigh : from counts to what the layers read
+    analyze : from a text to its terms; None for a model of matrices
+    frequency : larger for more common terms; equal similarities are listed in this order
+    hint : what to do about an unknown word
     """
 
     layers: Sequence[Layer]
     prototypes: Array
     terms: Array
+    read: Callable[[Any], Matrix]
     weigh: Callable[[Any], Any] = _same
-    hint: str = ""
+    analyze: Callable[[str], list[str]] | None = None
+    frequency: Array | None = None
+    hint: str = "it was not in the documents, or was left out when they were counted"
+
+    @classmethod
+    def of_matrix(
+        cls,
+        layers: Sequence[Layer],
+        prototypes: Array,
+        read: Callable[[Any], Matrix],
+        *,
+        names: Any = None,
+        known: Array | None = None,
+    ) -> Reader:
+        """For a model of matrices: ``names`` is what a caller passes, ``known`` what fit saw."""
+        n_terms = len(layers[0].coef_)
+        if names is None and known is None:
+            made_up = np.array([f"x{column}" for column in range(n_terms)], dtype=object)
+            return cls(layers, prototypes, made_up, read, hint=_NO_NAMES)
+        terms = np.asarray(known if names is None else names, dtype=object)
+        if terms.shape != (n_terms,):
+            raise InvalidInputError(
+                f"names: got {terms.size}, but the model has {n_terms} columns; one is needed for "
+                "each"
+            )
+        if known is not None and not np.array_equal(terms, known):
+            raise InvalidInputError(
+                "names are not those that the model was fitted with: leave names out"
+            )
+        return cls(layers, prototypes, terms, read)
 
     # -- meanings ---------------------------------------------------------------------------
+
+    def explain(self, document: Any, k: int) -> Meaning:
+        """What a text means; or, to a model of matrices, words or one row."""
+        if self.analyze is not None:
+            return self._explain_text(document, k, self.analyze)
+        if _is_words(document):
+            return self._explain_words(document, k)
+        return self._explain_row(self.read(_one_row(document)), k)
+
+    def _explain_text(self, text: Any, k: int, analyze: Callable[[str], list[str]]) -> Meaning:
+        """A single word has to be known; a longer text may have no known word."""
+        if not isinstance(text, str):
+            raise InvalidTypeError(
+                f"explain takes one text, a string, got {type(text).__name__}: explain texts one "
+                "by one"
+            )
+        row = self.read([text])
+        known = set(self.terms[sp.csr_array(row).indices].tolist())
+        terms = list(dict.fromkeys(analyze(text)))
+        unknown = [term for term in terms if term not in known and self.find(term) is None]
+        if len(text.split()) == 1 and len(unknown) == len(terms):
+            raise self.unknown(terms[0] if len(terms) == 1 else text.strip())
+        return self.meaning(row, text, k, unknown)
+
+    def _explain_words(self, words: str | Sequence[str], k: int) -> Meaning:
+        """Words counted once for each time they come.
+
+        A string is one term if the model has it, else words with blanks between them.
+        """
+        if isinstance(words, str):
+            text = words
+            words = [words] if self.find(words) is not None else words.split()
+        else:
+            text = " ".join(words)
+        found = {word: self.find(word) for word in words}
+        if len(found) == 1 and None in found.values():
+            raise self.unknown(words[0])
+        columns = [column for word in words if (column := found[word]) is not None]
+        unknown = [word for word, column in found.items() if column is None]
+        return self.meaning(self._counted(columns), text, k, unknown)
+
+    def _explain_row(self, row: Matrix, k: int) -> Meaning:
+        if row.shape[0] != 1:
+            raise InvalidInputError(
+                f"explain takes one document, got {row.shape[0]}: give one row, as in X[[0]]"
+            )
+        columns = sp.csr_array(row).indices
+        names = [str(term) for term in self.terms[columns[:8]]]
+        return self.meaning(row, " ".join(names) + (" …" if len(columns) > 8 else ""), k)
 
     def meaning(self, row: Matrix, text: str, k: int, unknown: Sequence[str] = ()) -> Meaning:
         """What a document, a matrix of one row, means."""
@@ -56,7 +150,7 @@ class Reader:
         trace = Trace.of(row, self.layers)
         layers = tuple(self._layer(trace, depth, k) for depth in range(1, len(self.layers) + 1))
         words = tuple(str(term) for term in self.terms[trace.columns])
-        near = {word: near_spellings(word, self.terms, 2) for word in unknown[:_SUGGESTED]}
+        near = {word: near_spellings(word, self.terms, 2) for word in unknown[:MAX_SUGGESTED_WORDS]}
         return Meaning(text, words, trace.weights, layers, tuple(unknown), near)
 
     def _layer(self, trace: Trace, depth: int, k: int) -> LayerMeaning:
@@ -74,18 +168,21 @@ class Reader:
 
     # -- rankings ---------------------------------------------------------------------------
 
-    def similar(self, column: int, k: int, layer: int | None) -> RankedTerms:
-        """Terms whose values point the way of a term's."""
+    def similar(self, word: Any, k: int, layer: int | None) -> RankedTerms:
+        """Terms whose values point the same way as those of a term."""
+        column, depth = self.column(word), self._depth(layer)
         check_integer("k", k)
-        depth = self._depth(layer)
-        places, values = cosines(self.layers[:depth], column, k, self.weigh)
+        first = self.frequency
+        if first is None:  # prototypes are chosen for being common
+            first = np.isin(np.arange(len(self.terms)), self.prototypes)
+        places, values = cosines(self.layers[:depth], column, k, self.weigh, first)
         title = f"nearest to {self.terms[column]} (layer {depth})"
         return self._ranked(title, "similarity", places, values)
 
-    def cohort(self, column: int, k: int, layer: int | None, rare: bool) -> RankedTerms:
+    def cohort(self, prototype: Any, k: int, layer: int | None, rare: bool) -> RankedTerms:
         """Terms that a prototype is rebuilt from."""
+        column, depth = self._prototype(prototype), self._depth(layer)
         check_integer("k", k)
-        depth = self._depth(layer)
         place = int(np.searchsorted(self.prototypes, column))
         values = one_word_values(self.layers[:depth], place, self.weigh)
         left_out = np.array([column])
@@ -96,9 +193,9 @@ class Reader:
         title = f"translated into {self.terms[column]} (layer {depth})"
         return self._ranked(title, "value", order, values[order])
 
-    def vectors(self, columns: Sequence[int], layer: int | None) -> Array:
-        """The values of terms, each a document of its own."""
-        places = np.asarray(columns, dtype=np.intp)
+    def vectors(self, words: Iterable[Any], layer: int | None = None) -> Array:
+        """The values of words, each a document of its own, bias subtracted: words × prototypes."""
+        places = np.array([self.column(word) for word in words], dtype=np.intp)
         return values_of(self.layers[: self._depth(layer)], places, self.weigh)
 
     def _ranked(self, title: str, measure: str, places: Array, values: Array) -> RankedTerms:
@@ -113,7 +210,7 @@ class Reader:
 
     # -- names ------------------------------------------------------------------------------
 
-    def row(self, columns: Sequence[int]) -> Any:
+    def _counted(self, columns: Sequence[int]) -> Any:
         """A document of these terms, each counted as often as it comes."""
         counted, counts = np.unique(np.asarray(columns, dtype=np.intp), return_counts=True)
         dtype = self.layers[0].coef_.dtype
@@ -130,13 +227,16 @@ class Reader:
         raise InvalidParameterError(f"expected a term or the number of a column, got {term!r:.60}")
 
     def column(self, term: Any) -> int:
-        """The column of a term; an error with near spellings if there is none."""
+        """The column of a term as people write it: ``Nasdaq`` is ``nasdaq`` to most models."""
         found = self.find(term)
+        if found is None and isinstance(term, str) and self.analyze is not None:
+            terms = self.analyze(term)
+            found = self.find(terms[0]) if len(terms) == 1 else None
         if found is None:
             raise self.unknown(term)
         return found
 
-    def prototype(self, term: Any) -> int:
+    def _prototype(self, term: Any) -> int:
         """The column of a prototype."""
         found = self.column(term)
         if found not in self.prototypes:
@@ -156,9 +256,101 @@ class Reader:
                 f"there is no column {term}: columns go from 0 to {len(self.terms) - 1}", str(term)
             )
         near = near_spellings(term, self.terms)
-        what = f"near spellings: {', '.join(near)}" if near else "nothing it knows is spelled alike"
+        what = f"near spellings: {', '.join(near)}" if near else "no known term is spelled alike"
         n = f"{len(self.terms):,}"
-        hint = self.hint or "it was not in the documents, or was left out when they were counted"
         return UnknownTermError(
-            f"{term!r:.80} is not among the {n} terms of this model: {what} ({hint})", term, near
+            f"{term!r:.80} is not among the {n} terms of this model: {what} ({self.hint})",
+            term,
+            near,
         )
+
+
+class Readable(ABC):
+    """``similar_terms`` and ``cohort`` for any model that can give a :class:`Reader`."""
+
+    @abstractmethod
+    def _reader(self, names: Any = None) -> Reader:
+        """What the fitted model has learned, with the names of its terms."""
+
+    def similar_terms(
+        self, word: Any, k: int = 10, *, layer: int | None = None, names: Any = None
+    ) -> RankedTerms:
+        """Terms with a similar meaning: those whose values have the largest cosine with a word's.
+
+        Of terms that are equally similar, the more frequent ones come first.
+
+        Parameters
+        ----------
+        word : a term, or the number of its column
+        k : at most this many terms
+        layer : whose values to compare; by default the last layer's
+        names : names of the columns, for a model of matrices that was fitted without names
+
+        Raises
+        ------
+        UnknownTermError : the model does not know the word; the message has near spellings
+        """
+        return self._reader(names).similar(word, k, layer)
+
+    def cohort(
+        self,
+        prototype: Any,
+        k: int = 10,
+        *,
+        layer: int | None = None,
+        rare: bool = True,
+        names: Any = None,
+    ) -> RankedTerms:
+        """Words that are translated into a prototype: those that give it the largest values.
+
+        Parameters
+        ----------
+        prototype : a term among the prototypes, or the number of its column
+        k : at most this many words
+        layer : whose values to compare; by default the last layer's
+        rare : leave out words that are prototypes themselves. If every term is a prototype, all
+            terms but the prototype itself are ranked.
+        names : names of the columns, for a model of matrices that was fitted without names
+        """
+        return self._reader(names).cohort(prototype, k, layer, rare)
+
+
+def refuse_names(names: Any) -> None:
+    """An error if names are given to a model that reads texts."""
+    if names is not None:
+        raise InvalidParameterError(
+            "names are for models of matrices: this one reads texts and knows its terms; leave "
+            "names out"
+        )
+
+
+def near_spellings(word: str, terms: Iterable[str], k: int = 5) -> list[str]:
+    """Terms spelled like a word, the nearest first.
+
+    >>> near_spellings("nasdak", ["nasdaq", "oil", "nasal", "Nassau"])
+    ['nasdaq', 'nasal', 'Nassau']
+    """
+    wanted = word.casefold()
+    pieces = set(wanted) | {wanted[place : place + 2] for place in range(len(wanted) - 1)}
+    reach = max(2, len(wanted) // 3)
+    shortest, longest = len(wanted) - reach, len(wanted) + reach
+    forms = {term.casefold(): term for term in terms if shortest <= len(term) <= longest}
+    shared = [(sum([piece in form for piece in pieces]), form) for form in forms]
+    likely = nlargest(MAX_COMPARED_SPELLINGS, shared, key=lambda entry: entry[0])
+    near = get_close_matches(wanted, [form for _, form in likely], n=k, cutoff=0.65)
+    return [forms[form] for form in near]
+
+
+def _one_row(document: Any) -> Any:
+    """A row as a matrix; a vector of numbers is one too."""
+    if not sp.issparse(document) and np.ndim(document) == 1 and not hasattr(document, "columns"):
+        return np.asarray(document)[None, :]
+    return document
+
+
+def _is_words(document: Any) -> bool:
+    """Whether a document is words rather than numbers."""
+    if isinstance(document, str):
+        return True
+    listed = isinstance(document, list | tuple)
+    return listed and all(isinstance(entry, str) for entry in document)

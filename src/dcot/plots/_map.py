@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.errors import InvalidInputError
-from dcot.explain.readable import term_vectors
+from dcot.explain import Readable
 from dcot.plots._figure import MARKERS, axes_of
 from dcot.plots._labels import place_labels
 
@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 def term_map(
-    model: Any,
+    model: Readable,
     words: Iterable[str],
     *,
     neighbours: int = 8,
@@ -49,16 +49,16 @@ def term_map(
     seeds = list(dict.fromkeys(words))
     if isinstance(words, str) or not seeds:
         raise InvalidInputError(f"words must be a list of at least one word, got {words!r:.60}")
-    told = {} if names is None else {"names": names}
+    reader = model._reader(names)
     group = {seed: number for number, seed in enumerate(seeds)}
     for number, seed in enumerate(seeds):
         if neighbours:
-            for term in model.similar_terms(seed, neighbours, layer=layer, **told).terms:
+            for term in reader.similar(seed, neighbours, layer).terms:
                 group.setdefault(term, number)
     terms = list(group)
     if len(terms) < 3:
         raise InvalidInputError(f"a map needs at least three terms, got {terms}")
-    points = plane(term_vectors(model, terms, layer, **told))
+    points = plane(reader.vectors(terms, layer))
     ax = axes_of(ax, 7.5, 5.5)
     for number, _ in enumerate(seeds):
         own = [place for place, term in enumerate(terms) if group[term] == number]

@@ -75,7 +75,7 @@ def test_a_document_with_shares(model):
     printed = str(meaning)
     assert "from " in printed
     assert "the whole: " in printed
-    assert "not known, and passed over: unheardof" in printed
+    assert "unknown words, skipped: unheardof" in printed
     frame = meaning.to_frame("shares")
     sums = frame.group_by("layer", "prototype").agg(pl.col("share").sum())
     sums = sums.sort("layer", "prototype")
@@ -106,7 +106,7 @@ def test_an_unknown_word_is_an_error_with_near_spellings(model, ask):
     assert caught.value.suggestions == ["nasdaq"]
     assert caught.value.term == "nasdak"
     assert isinstance(caught.value, ValueError)
-    with pytest.raises(UnknownTermError, match="nothing it knows is spelled alike"):
+    with pytest.raises(UnknownTermError, match="no known term is spelled alike"):
         getattr(model, ask)("zzzzzz")
 
 
@@ -134,6 +134,11 @@ def test_bad_requests(model):
         DCoTVectorizer().explain("oil")
     with pytest.raises(DcotError, match="not fitted"):
         DCoT().explain("oil")
+    with pytest.raises(DcotError, match="leave names out"):
+        model.similar_terms("oil", names=["a"])
+    named = DCoT(3).fit(pd.DataFrame(MATRIX, columns=NAMES))
+    with pytest.raises(DcotError, match="leave names out"):
+        named.explain("oil", names=NAMES[::-1])
 
 
 # -- rows and names -----------------------------------------------------------------------------
@@ -233,6 +238,9 @@ def test_rows_of_a_classifier():
         f"x{place}" for place in np.flatnonzero(MATRIX[0])
     )
     assert len(classifier.similar_terms("x2")) == 4
+    named = classifier.similar_terms("oil", names=NAMES)
+    assert set(named.terms) == set(NAMES) - {"oil"}
+    assert classifier.meaning("wheat", names=NAMES).words == ("wheat",)
     assert classifier.meaning(MATRIX[0] * 0).is_bias
 
 
@@ -299,7 +307,7 @@ def test_rankings_are_lists_that_print(model):
 
 
 def test_spellings_are_found_among_many_words():
-    from dcot.explain.spelling import near_spellings
+    from dcot.explain.reader import near_spellings
 
     rng = np.random.default_rng(0)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))

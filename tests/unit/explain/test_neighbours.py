@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.reference import counts
@@ -46,8 +48,8 @@ def test_similar_terms(squash, layer):
 
 
 def test_bounds_rule_out_only_what_is_not_among_the_nearest(monkeypatch):
-    monkeypatch.setattr("dcot.explain.neighbours._AT_A_TIME", 3)
-    monkeypatch.setattr("dcot.explain.neighbours._DIRECTIONS", 2)
+    monkeypatch.setattr("dcot.explain.neighbours.TERMS_PER_STEP", 3)
+    monkeypatch.setattr("dcot.explain.neighbours.N_DIRECTIONS", 2)
     model = DCoT(30, n_layers=3, noise=0.3, shrinkage=0.1).fit(X)
     values = values_of_terms(model, 3)
     for column in range(40):
@@ -64,6 +66,40 @@ def test_a_term_without_values_is_near_nothing():
         assert len(model.similar_terms(4)) == 0
         assert "x4" not in model.similar_terms(5, 40).terms
         assert "none" in str(model.similar_terms(4))
+
+
+def test_of_equally_similar_terms_the_frequent_come_first():
+    """A word that is always beside another one has the same values as it, whatever its weight."""
+    Y = np.hstack([X, X[:, [3]], X[:, [3]] * (RNG.random((60, 1)) < 0.9)])
+    for layers in (1, 2):
+        model = DCoT(10, n_layers=layers, prototypes=list(range(10, 20))).fit(Y)
+        reader = model._reader()
+        assert model.similar_terms(3, 1).terms == ("x40",)
+        for first, other in ((40, 41), (41, 40)):
+            frequency = np.zeros(42)
+            frequency[first] = 1
+            same = replace(
+                reader,
+                layers=[twin(reader.layers[0], 41, 3), *reader.layers[1:]],
+                frequency=frequency,
+            )
+            assert same.similar(3, 2, None).terms == (f"x{first}", f"x{other}")
+            assert same.similar(3, 1, None).terms == (f"x{first}",)
+
+
+def twin(layer, column, other):
+    """The layer with the values of one term for another."""
+    coef = layer.coef_.copy()
+    coef[column] = 0.5 * coef[other]
+    return replace(layer, coef_=coef)
+
+
+def test_frequent_terms_of_a_vectorizer():
+    texts = ["opec oil rig"] * 2 + ["oil"] * 3 + ["rig oil"] + ["corn wheat", "wheat", "corn"]
+    reader = DCoTVectorizer(n_prototypes=3).fit(texts)._reader()
+    order = reader.terms[np.argsort(-reader.frequency, kind="stable")]
+    assert order.tolist()[0] == "oil"
+    assert order.tolist()[-3:] == ["corn", "opec", "wheat"]
 
 
 @pytest.mark.parametrize("squash", ["identity", "tanh"])
