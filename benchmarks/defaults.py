@@ -4,8 +4,6 @@
 only: part of the training documents is set aside, the representation is learned on all of them
 without labels, a ridge classifier on 100, 300 or 1000 of the others, and accuracy is measured on
 those set aside. ``python -m benchmarks.defaults counting`` does the same for what is counted.
-``python -m benchmarks.defaults confirm`` measures the defaults, TF-IDF and LSI on
-the test documents, once. ``--write`` puts the tables where the documentation shows them.
 """
 
 from __future__ import annotations
@@ -20,11 +18,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from benchmarks.corpora import LOADERS, NAMES, Weighted, load, load_all
+from benchmarks.corpora import LOADERS, NAMES, load_all
 from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.extmath import randomized_svd
 
-from dcot import DCoT
 from dcot.classifier.ridge import KernelRidge, targets_of
 from dcot.core.centred import Centred, centre_scatter, gram_lower
 from dcot.core.corruption import marginalise
@@ -242,46 +239,6 @@ def counting(names: Sequence[str], most: int = 6000) -> str:
     return markdown(rows, shown)
 
 
-# -- confirming ---------------------------------------------------------------------------------
-
-
-def systems(X: Any, X_test: Any, more: Any = None) -> Iterator[tuple[str, list[Features]]]:
-    """Features of training and test documents, in this order, learned on ``X`` (and ``more``)."""
-    both = sp.vstack([X, X_test], format="csr")
-    learned = X if more is None else sp.vstack([X, more], format="csr")
-    yield "TF-IDF", [[both]]
-    svd = TruncatedSVD(max(LSI_SIZES), random_state=0).fit(learned)
-    yield "LSI, size chosen", lsi(svd.transform(both))
-    model = DCoT().fit(learned)
-    yield "dCoT, defaults", [[model.transform(both)]]
-    del model
-    small = DCoT(n_components=500, random_state=0).fit(learned)
-    yield "dCoT, defaults, n_components=500", [[small.transform(both)]]
-
-
-def confirm(names: Sequence[str], n_draws: int = 5) -> str:
-    rows: dict[str, dict[str, np.ndarray]] = {}
-    shown = []
-    for corpus, more in _with_unlabelled(names):
-        shown.append(corpus.name)
-        n, n_test = corpus.X.shape[0], corpus.X_test.shape[0]
-        draws = _draws(np.arange(n), np.random.default_rng(11), n_draws)
-        labels = np.concatenate([corpus.y, corpus.y_test])
-        task = Task(labels, draws, np.arange(n, n + n_test))
-        for name, candidates in systems(corpus.X, corpus.X_test, more):
-            rows.setdefault(name, {})[corpus.name] = task.accuracies(candidates).mean(axis=0)
-            say(corpus.name, name, rows[name][corpus.name])
-    return markdown(rows, shown)
-
-
-def _with_unlabelled(names: Sequence[str]) -> Iterator[tuple[Weighted, Any]]:
-    for corpus in load_all(tuple(names)):
-        yield corpus, None
-        if corpus.name == "dmoz":
-            more = load("dmoz", unlabelled=True)
-            yield replace(more, name="dmoz + unlabelled"), more.X_unlabelled
-
-
 # -- printing -----------------------------------------------------------------------------------
 
 START = time.perf_counter()
@@ -307,7 +264,6 @@ def main() -> None:
     actions: dict[str, Callable[[Sequence[str]], str]] = {
         "explore": explore,
         "counting": counting,
-        "confirm": confirm,
     }
     parser.add_argument("action", choices=list(actions))
     parser.add_argument("corpora", nargs="*", help=f"of {', '.join(NAMES)}; all by default")
