@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot._saving import Saveable, build, encode_parameters
+from dcot.core.fit import FittedDCoT
 from dcot.core.layers import Layer
 from dcot.core.moments import Moments
 from dcot.core.representation import Representation
@@ -41,11 +42,11 @@ class SaveableDCoT(Saveable):
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         model: Self = build(cls, contents.settings)
-        restore(model, contents, contents.settings)
+        names = None
         if contents.vocabulary is not None:
-            check_vocabulary(contents.vocabulary, model.n_features_in_)  # type: ignore[attr-defined]
+            check_vocabulary(contents.vocabulary, count(contents.settings, "n_terms", 1))
             names = np.array(contents.vocabulary, dtype=object)
-            model.feature_names_in_ = names  # type: ignore[attr-defined]
+        restore(model, contents, contents.settings, names)
         return model
 
 
@@ -54,13 +55,14 @@ class SaveableDCoT(Saveable):
 
 def state_of(model: Any, keep_moments: bool) -> Contents:
     """Settings, arrays and weights of a fitted DCoT."""
-    representation = model._fitted()
+    fitted: FittedDCoT = model._fitted()
+    representation = fitted.representation
     layers = representation.layers
     settings = {
         "parameters": encode_parameters(_parameters(model, keep_moments), _ADVICE),
         "n_terms": int(model.n_features_in_),
         "n_prototypes": len(model.prototypes_),
-        "n_documents": getattr(model, "n_documents_", None),
+        "n_documents": float(fitted.n_documents),
         "output": representation.output,
         "normalize": representation.normalize,
         "n_components": _width(representation.components),
@@ -106,7 +108,7 @@ def _width(components: Array | None) -> int | None:
 
 
 def _add_moments(contents: Contents, model: Any) -> None:
-    moments: Moments | None = getattr(model, "_moments", None)
+    moments: Moments | None = model._moments
     if moments is None or moments.scatter is None:
         raise InvalidParameterError(
             "keep_moments=True needs a model learned by partial_fit: fit keeps no moments; learn "
@@ -145,10 +147,9 @@ def facts_of(model: Any, names: Any = None) -> list[tuple[str, str]]:
     """The lines of the model card."""
     layers = model.layers_
     how = model.prototypes if isinstance(model.prototypes, str) else "given"
-    documents = getattr(model, "n_documents_", None)
     compressed = model.components_ is not None
     facts = [
-        ("documents learned from", "unknown" if documents is None else f"{documents:,.10g}"),
+        ("documents learned from", f"{model.n_documents_:,.10g}"),
         ("terms", f"{model.n_features_in_:,}"),
         ("prototypes", f"{len(model.prototypes_):,} ({how.replace('_', ' ')})"),
         ("layers", f"{len(layers)}, {layers[0].squash}, solved by {layers[0].solver_}"),
@@ -173,12 +174,14 @@ def _plain(value: Any) -> str:
 # -- from the folder ----------------------------------------------------------------------------
 
 
-def restore(model: Any, contents: Contents, settings: dict[str, Any]) -> None:
+def restore(
+    model: Any, contents: Contents, settings: dict[str, Any], names: Array | None = None
+) -> None:
     """Make a DCoT that was just constructed the fitted one."""
     d, r = count(settings, "n_terms", 1), count(settings, "n_prototypes", 1)
     prototypes = check_prototypes(contents, d, r)
     layers = restore_layers(contents, settings, d, r)
-    model._settings()  # refuses parameters outside their range
+    model._options()  # refuses parameters outside their range
     representation = Representation(
         layers,
         choice(settings, "output", ("layers", "concat", "last")),
@@ -191,12 +194,10 @@ def restore(model: Any, contents: Contents, settings: dict[str, Any]) -> None:
         representation = Representation(
             layers, representation.output, representation.normalize, components
         )
-    model.n_features_in_ = d
-    model._prototypes = prototypes
-    model._representation = representation
-    model._moments = _moments(contents, settings, d)
-    if settings.get("n_documents") is not None:
-        model.n_documents_ = setting(settings, "n_documents", float)
+    n_documents = setting(settings, "n_documents", float)
+    moments = _moments(contents, settings, d)
+    found = FittedDCoT(representation, prototypes, n_documents, d, moments=moments)
+    model._store(found, names)
     restore_container(model, settings)
 
 

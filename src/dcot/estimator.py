@@ -1,39 +1,72 @@
-"""``DCoT``: the method as a scikit-learn transformer, a thin layer over the rooms below."""
+"""``DCoT``: the method as a scikit-learn transformer. It validates, calls ``core.fit``, stores."""
 
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names_in
+from sklearn.utils.validation import _check_feature_names_in, validate_data
 
-from dcot._dcot_input import check_features, read_documents, settings_of
-from dcot._dcot_learning import (
-    add_documents,
-    add_terms,
-    learn,
-    learn_path,
-    moments_suffice,
-    solve_moments,
-)
 from dcot._dcot_state import SaveableDCoT
-from dcot._dcot_streaming import learn_from_source
 from dcot._writing import write_transformed
-from dcot.core.layers import Layer, Settings
+from dcot.core.centred import Matrix, as_documents, precision
+from dcot.core.fit import FitOptions, FittedDCoT, check_weights, fit, fit_moments, fit_path
+from dcot.core.layers import Layer
 from dcot.core.moments import Moments
-from dcot.core.representation import Representation
-from dcot.errors import InvalidParameterError, not_fitted
+from dcot.core.options import MAX_LAYERS, by_layer, check_integer, check_noise, check_number
+from dcot.core.solvers.choice import allowance
+from dcot.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+    NotAvailableError,
+    OutOfMemoryError,
+    not_fitted,
+)
 from dcot.explain import Meaning, Readable, Reader
-from dcot.stream import Blocks, as_source
+from dcot.runtime.progress import progress_for
+from dcot.runtime.resources import format_bytes, parse_bytes
+from dcot.stream import Blocks, Source, as_source
+from dcot.stream.fitting import fit_source
+from dcot.stream.plan import Plan
 
 Array = NDArray[Any]
+
+
+class LayerSettings(Protocol):
+    """The settings that decide whether moments are enough to learn from."""
+
+    squash: Any
+    n_layers: Any
+    normalize: Any
+    n_components: Any
+
+
+def moments_suffice(model: LayerSettings) -> bool:
+    """Whether ``partial_fit`` can work with these settings."""
+    reasons = []
+    if model.squash != "identity" and model.n_layers != 1:
+        reasons.append("n_layers > 1 with squash='tanh': set squash='identity' or n_layers=1")
+    if model.squash != "identity" and model.normalize is not None:
+        reasons.append("normalize with squash='tanh': set squash='identity' or normalize=None")
+    if model.n_components is not None:
+        reasons.append("n_components: set it to None")
+    if reasons:
+        raise NotAvailableError(
+            "partial_fit cannot give the same model as fit without seeing earlier documents "
+            f"again, because of {'; and '.join(reasons)}. Or collect the documents and use fit"
+        )
+    return True
 
 
 class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
@@ -63,7 +96,7 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
         that layers weigh the same. ``"center"`` leaves the lengths. None: as in the paper. x, if
         kept, is not centred.
     n_components : int or None
-        Compress the features to so many dimensions by a truncated SVD.
+        Compress the features to this many dimensions by a truncated SVD.
     ridge : float
         Absolute amount added to the diagonal of the paper's E[Q], the bias excepted.
     solver : {"auto", "primal", "dual", "cg"}
@@ -103,11 +136,8 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
 
     _saved_as: ClassVar = "DCoT"
 
-    # set by fit and partial_fit; None until the moments are solved
-    _representation: Representation | None
-    _prototypes: Array
-    _moments: Moments | None
-    n_documents_: float
+    # What was learned; moments that partial_fit has collected are solved when they are needed.
+    _learned: FittedDCoT | Moments
 
     def __init__(
         self,
@@ -181,11 +211,12 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
         sample_weight : how often each document counts, default once
         """
         source = as_source(X)
-        if source is None:
-            learn(self, X, sample_weight)
-        else:
-            learn_from_source(self, source, sample_weight)
-        return self
+        if source is not None:
+            found = fit_source(source, sample_weight, self._options(), self.dtype)
+            return self._store(found, None)
+        documents, names = self._read_new(X)
+        weights = check_weights(sample_weight, documents.shape[0])
+        return self._store(fit(documents, weights, self._options().named(names)), names)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
         """Learn from X and return its features."""
@@ -199,7 +230,14 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
         Equal to ``[clone(self).set_params(noise=noise).fit(X) for noise in noises]``; the first
         layers share one Gram matrix, scatter matrix or Krylov space.
         """
-        return learn_path(self, X, noises, sample_weight)
+        models: list[Self] = [clone(self).set_params(noise=noise) for noise in noises]
+        if not models:
+            raise InvalidParameterError("noises is empty: give at least one noise level")
+        documents, names = self._read_new(X)
+        weights = check_weights(sample_weight, documents.shape[0])
+        options = [model._options().named(names) for model in models]
+        results = fit_path(documents, weights, options)
+        return [model._store(found, names) for model, found in zip(models, results, strict=True)]
 
     @available_if(moments_suffice)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -209,12 +247,75 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
         is next used, so that many small pieces cost no more than a few large ones. A model that
         was learned by ``fit`` has no moments, and starts again.
         """
-        add_documents(self, X, sample_weight)
-        return self
+        moments = self._moments
+        if moments is None and self.__sklearn_is_fitted__():
+            warnings.warn(
+                "fit keeps no moments to add to: partial_fit starts a new model, without the "
+                "documents that fit saw; learn from the start with partial_fit",
+                stacklevel=2,
+            )
+        limit = self._options().memory_limit
+        names = getattr(self, "feature_names_in_", None)
+        if moments is None:
+            documents, names = self._read_new(X)
+        else:
+            documents = self._read(X)
+        weights = check_weights(sample_weight, documents.shape[0])
+        if weights is not None and not weights.all():
+            documents, weights = documents[weights > 0], weights[weights > 0]
+        if moments is None:
+            _check_moments_fit(documents.shape[1], documents.dtype, limit)
+            moments = Moments.empty(documents.shape[1], documents.dtype)
+        moments.add(documents, weights)
+        return self._store(moments, names)
 
     def widen(self, n_terms: int) -> Self:
         """Make room for new terms at the end, which no document so far had (``partial_fit``)."""
-        add_terms(self, n_terms)
+        moments = self._moments
+        if moments is None or n_terms <= moments.n_terms:
+            return self
+        assert moments.scatter is not None
+        _check_moments_fit(n_terms, moments.scatter.dtype, parse_bytes(self.memory_limit))
+        return self._store(moments.widened(n_terms), None)
+
+    def _options(self) -> FitOptions:
+        """The parameters, checked."""
+        check_integer("n_layers", self.n_layers, MAX_LAYERS)
+        return FitOptions(
+            noise=by_layer("noise", self.noise, self.n_layers, check_noise),
+            shrinkage=by_layer(
+                "shrinkage", self.shrinkage, self.n_layers, lambda s: check_number("shrinkage", s)
+            ),
+            ridge=self.ridge,
+            squash=self.squash,
+            n_prototypes=self.n_prototypes,
+            prototypes=self.prototypes,
+            output=self.output,
+            normalize=self.normalize,
+            n_components=self.n_components,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            memory_limit=parse_bytes(self.memory_limit),
+            random_state=self.random_state,
+            progress=progress_for(self.verbose),
+        )
+
+    def _store(self, learned: FittedDCoT | Moments, names: Array | None) -> Self:
+        """Make this what the model has learned, and nothing else."""
+        self._learned = learned
+        self.n_features_in_ = learned.n_terms
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if isinstance(learned, FittedDCoT) and not learned.converged:
+            warnings.warn(
+                f"cg stopped after max_iter={self.max_iter} iterations short of tol={self.tol}: "
+                "raise max_iter or noise, or use a direct solver",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         return self
 
     # -- using ------------------------------------------------------------------------------
@@ -224,10 +325,10 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
 
         Dense, except for ``output="concat"`` with sparse X, which gives CSR.
         """
-        representation = self._fitted()
-        X = read_documents(self, X, reset=False)
-        check_features(self, X)
-        return representation.transform(X)
+        fitted = self._fitted()
+        X = self._read(X)
+        _check_features_fit(fitted, X)
+        return fitted.representation.transform(X)
 
     def transform_to(
         self,
@@ -253,7 +354,7 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
         progress : ``progress(message, fraction)`` is called as the work goes on; by default a bar
             with documents/s and the time left, if ``verbose``
         """
-        source = as_source(X) or Blocks([read_documents(self, X, reset=False)])
+        source = as_source(X) or Blocks([self._read(X)])
         return write_transformed(self, self, source, path, overwrite, resume, progress)
 
     def reconstruct(self, X: Any, layer: int | None = None, subtract_bias: bool = False) -> Array:
@@ -266,7 +367,7 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
         subtract_bias : take off what the empty document gives, which is the same for all
         """
         layers = self._fitted().layers
-        X = read_documents(self, X, reset=False)
+        X = self._read(X)
         depth = len(layers) if layer is None else layer
         if not isinstance(depth, numbers.Integral) or not 1 <= depth <= len(layers):
             raise InvalidParameterError(
@@ -318,31 +419,22 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
         return self._reader(names).explain(document, k)
 
     def _reader(self, names: Any = None) -> Reader:
-        layers = self._fitted().layers
-        known = getattr(self, "feature_names_in_", None)
-
-        def read(rows: Any) -> Any:
-            return read_documents(self, rows, reset=False)
-
-        return Reader.of_matrix(layers, self._prototypes, read, names=names, known=known)
+        fitted, known = self._fitted(), getattr(self, "feature_names_in_", None)
+        return Reader.of_matrix(
+            fitted.layers, fitted.prototypes, self._read, names=names, known=known
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the features, such as ``dcot1_oil``: layer and prototype."""
-        representation = self._fitted()
-        names = _check_feature_names_in(self, input_features)
-        if representation.components is not None:
-            count = representation.components.shape[1]
-            return np.array([f"dcot_{index}" for index in range(count)], dtype=object)
-        depth = len(representation.layers)
-        shown = [depth] if self.output == "last" else range(1, depth + 1)
-        out = list(names) if self.output == "concat" else []
-        out += [f"dcot{layer}_{names[column]}" for layer in shown for column in self._prototypes]
-        return np.array(out, dtype=object)
+        fitted = self._fitted()
+        terms = _check_feature_names_in(self, input_features)
+        return np.array(fitted.feature_names(terms), dtype=object)
+
+    # -- what was learned -------------------------------------------------------------------
 
     @property
     def prototypes_(self) -> Array:
-        self._fitted()
-        return self._prototypes
+        return self._fitted().prototypes
 
     @property
     def layers_(self) -> list[Layer]:
@@ -351,38 +443,55 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
     @property
     def components_(self) -> Array | None:
         """Directions of the compression, features × components; None without one."""
-        return self._fitted().components
+        return self._fitted().representation.components
 
     @property
     def loss_(self) -> Array:
-        return np.array([layer.loss_ for layer in self.layers_])
+        return np.array([layer.loss_ for layer in self._fitted().layers])
 
     @property
     def solver_(self) -> str:
-        return self.layers_[0].solver_
+        return self._fitted().layers[0].solver_
 
     @property
     def n_iter_(self) -> int:
-        return self.layers_[0].n_iter_
+        return self._fitted().layers[0].n_iter_
+
+    @property
+    def n_documents_(self) -> float:
+        return self._fitted().n_documents
+
+    @property
+    def plan_(self) -> Plan | None:
+        """How a source of batches was read and solved; None for documents in memory."""
+        plan: Plan | None = self._fitted().plan
+        return plan
+
+    @property
+    def skipped_(self) -> dict[str, str]:
+        """Batches of a source that were skipped, each with the reason."""
+        return dict(self._fitted().skipped)
 
     @property
     def _n_features_out(self) -> int:
-        representation = self._fitted()
-        if representation.components is not None:
-            return int(representation.components.shape[1])
-        kept = self.n_features_in_ if self.output == "concat" else 0
-        return int(representation.width + kept)
+        return self._fitted().n_features
 
-    def _fitted(self) -> Representation:
+    @property
+    def _moments(self) -> Moments | None:
+        learned = getattr(self, "_learned", None)
+        return learned.moments if isinstance(learned, FittedDCoT) else learned
+
+    def _fitted(self) -> FittedDCoT:
         if not self.__sklearn_is_fitted__():
             raise not_fitted(self)
-        if self._representation is None:
-            solve_moments(self)
-        assert self._representation is not None
-        return self._representation
+        if isinstance(self._learned, Moments):
+            names = getattr(self, "feature_names_in_", None)
+            self._store(fit_moments(self._learned, self._options().named(names)), names)
+        assert isinstance(self._learned, FittedDCoT)
+        return self._learned
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_representation")
+        return hasattr(self, "_learned")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -391,6 +500,60 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = given
         return tags
 
-    def _settings(self) -> Settings:
-        """The parameters, checked."""
-        return settings_of(self)
+    # -- documents --------------------------------------------------------------------------
+
+    def _read_new(self, X: Any) -> tuple[Matrix, Array | None]:
+        """Documents to learn from, and the names of their columns, if they have any."""
+        # scikit-learn notes the columns on the estimator it is given: not on a model that stays
+        # as it is, should the fit fail
+        taster = copy(self)
+        X = _validated(taster, X, reset=True)
+        names = taster.__dict__.get("feature_names_in_")
+        return as_documents(X, precision(self.dtype, X.dtype)), names
+
+    def _read(self, X: Any) -> Matrix:
+        """Documents with the columns that the model knows."""
+        X = _validated(self, X, reset=False)
+        learned = self._learned
+        if isinstance(learned, FittedDCoT):
+            return as_documents(X, learned.dtype)
+        return as_documents(X, precision(self.dtype, X.dtype))
+
+
+def _validated(model: DCoT, X: Any, reset: bool) -> Any:
+    """What scikit-learn makes of X, with our errors."""
+    if isinstance(X, Source) or (callable(X) and not hasattr(X, "shape")):
+        raise InvalidTypeError(
+            "got a source of batches, expected a matrix: fit and transform_to read sources"
+        )
+    accept = ["csr", "csc", "coo"]
+    try:
+        return validate_data(model, X, reset=reset, accept_sparse=accept, dtype="numeric")
+    except ValueError as error:
+        raise InvalidInputError(str(error)) from error
+    except TypeError as error:
+        raise InvalidTypeError(str(error)) from error
+
+
+def _check_moments_fit(n_terms: int, dtype: Any, limit: float | None) -> None:
+    """Refuse moments that are predicted not to fit in memory."""
+    needed, allowed = 2.0 * n_terms**2 * dtype.itemsize, allowance(limit)
+    if needed > allowed:
+        raise OutOfMemoryError(
+            f"partial_fit keeps {n_terms} × {n_terms} moments, about {format_bytes(needed)} with "
+            f"their solution, and {format_bytes(allowed)} are allowed: use fewer terms (a fixed "
+            "vocabulary, or min_df and max_features with fit), or raise memory_limit"
+        )
+
+
+def _check_features_fit(fitted: FittedDCoT, X: Matrix) -> None:
+    """Refuse features that are predicted not to fit in memory."""
+    joined = fitted.representation.output == "concat" and fitted.representation.components is None
+    kept = fitted.n_terms if joined and sp.issparse(X) else 0  # x stays sparse
+    needed = float(X.shape[0]) * (fitted.n_features - kept) * X.dtype.itemsize
+    free = allowance(None)
+    if needed > free:
+        raise OutOfMemoryError(
+            f"the features of {X.shape[0]} documents need about {format_bytes(needed)}, and "
+            f"{format_bytes(free)} are free: transform in batches, or set n_components"
+        )

@@ -12,20 +12,19 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
 
-from dcot._dcot_learning import moments_suffice
 from dcot._vectorizer_state import SaveableVectorizer
-from dcot._vectorizer_streaming import learn_from_texts
 from dcot._writing import write_transformed
 from dcot.core.layers import Layer
 from dcot.core.prototypes import columns_of
 from dcot.core.solvers.choice import allowance
 from dcot.errors import not_fitted
-from dcot.estimator import DCoT
+from dcot.estimator import DCoT, moments_suffice
 from dcot.explain import Meaning, Readable, Reader
 from dcot.explain.reader import refuse_names
 from dcot.runtime.resources import parse_bytes
-from dcot.stream import Once, Repeatable
+from dcot.stream import LocalPasses, Once, Passes, Repeatable
 from dcot.text import TermCounter, TermWeighting
+from dcot.text.fitting import fit_texts
 from dcot.text.inputs import batches
 from dcot.text.patterns import DEFAULT_PATTERN
 from dcot.text.streams import as_text_source
@@ -179,7 +178,9 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         if source is None:
             self._fit(raw_documents, sample_weight)
         else:
-            learn_from_texts(self, source, sample_weight)
+            self._start()
+            passes = LocalPasses(source, self.dcot_._options().progress)
+            self._fit_passes(passes, sample_weight=sample_weight)
         return self
 
     def fit_transform(
@@ -323,6 +324,11 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         """The expected reconstruction error of each layer."""
         return self._fitted().loss_
 
+    @property
+    def skipped_(self) -> dict[str, str]:
+        """Batches of a source that were skipped, each with the reason."""
+        return self._fitted().skipped_
+
     def _fit(self, raw_documents: Any, sample_weight: Any) -> Any:
         """Learn, and return the weighted terms."""
         self._start()
@@ -333,6 +339,20 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         self.dcot_.fit(X, sample_weight=sample_weight)
         self._learned_at_once = True
         return X
+
+    def _fit_passes(self, texts: Passes, **options: Any) -> None:
+        """Learn from passes over batches of texts, wherever they are made."""
+        found = fit_texts(
+            texts,
+            self.counter_,
+            self.weighting_,
+            self.dcot_._options(),
+            dtype=self.dtype,
+            **options,
+        )
+        self._name_prototypes()
+        self.dcot_._store(found, None)
+        self._learned_at_once = True
 
     def parts(self) -> tuple[TermCounter, TermWeighting]:
         """New parts for counting and weighing, with the settings as they are now."""

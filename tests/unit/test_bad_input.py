@@ -122,7 +122,7 @@ def test_depth_and_features_too_large_for_memory(monkeypatch):
     with pytest.raises(MemoryError, match="a layer from 3000 to 3000 prototypes"):
         DCoT(memory_limit="50 MB").fit(wide)
     model = DCoT(10).fit(wide)
-    monkeypatch.setattr("dcot._dcot_input.allowance", lambda limit: 1000.0)
+    monkeypatch.setattr("dcot.estimator.allowance", lambda limit: 1000.0)
     with pytest.raises(DcotError, match="transform in batches, or set n_components"):
         model.transform(wide)
 

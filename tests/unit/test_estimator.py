@@ -70,7 +70,7 @@ def test_tanh_is_centred_by_its_own_mean(X):
 def test_blocks_of_documents_change_nothing(X, monkeypatch):
     whole = DCoT(8, squash="tanh", n_layers=3).fit(X)
     monkeypatch.setattr("dcot.core.layers.BLOCK_BYTES", 1)
-    monkeypatch.setattr("dcot.core.layers.allowance", lambda limit: 5000.0)
+    monkeypatch.setattr("dcot.core.fit.allowance", lambda limit: 5000.0)
     cut = lambda n, *bytes_: iter([slice(0, 3), slice(3, n)])  # noqa: E731
     monkeypatch.setattr("dcot.core.layers.row_blocks", cut)
     pieces = DCoT(8, squash="tanh", n_layers=3, solver="primal").fit(X)

@@ -36,9 +36,8 @@ from dcot.classifier.selection import (
 )
 from dcot.classifier.state import SaveableClassifier
 from dcot.classifier.telling import TellingClassifier
-from dcot.core.centred import Matrix
-from dcot.core.checks import canonical
-from dcot.core.layers import Settings
+from dcot.core.centred import Matrix, canonical
+from dcot.core.fit import FitOptions
 from dcot.core.moments import Moments
 from dcot.core.representation import Representation, products
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
@@ -262,11 +261,8 @@ class DCoTClassifier(
         generator = check_random_state(self.random_state)
         return np.sort(generator.choice(count, JUDGED, replace=False))
 
-    def _common(self) -> Settings:
-        return Settings(
-            noise=(0.0,),
-            shrinkage=(0.0,),
-            squash="identity",
+    def _common(self) -> FitOptions:
+        return FitOptions(
             tol=1e-3,
             memory_limit=parse_bytes(self.memory_limit),
             progress=ProgressBar() if self.verbose else silent,

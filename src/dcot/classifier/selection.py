@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,8 @@ from numpy.typing import NDArray
 
 from dcot.classifier.ridge import KernelRidge
 from dcot.core.centred import Matrix
-from dcot.core.layers import Layer, Settings, fit_stacks
-from dcot.core.moments import Moments
-from dcot.core.prototypes import choose_prototypes
+from dcot.core.fit import FitOptions, FittedDCoT, fit_path
+from dcot.core.layers import Layer
 from dcot.core.representation import Representation
 from dcot.errors import InvalidParameterError
 
@@ -131,7 +129,7 @@ def select(
     labelled: Array,
     targets: Array,
     settings: Sequence[Setting],
-    common: Settings,
+    common: FitOptions,
     weights: Array | None = None,
     multiplicity: Array | None = None,
 ) -> Choice:
@@ -147,52 +145,46 @@ def select(
     weights : of the labelled documents
     multiplicity : how often each document counts for the representation
     """
-    moments = Moments.of(X, multiplicity)
     candidates: list[Candidate] = []
-    stacks: dict[int, list[Layer]] = {}
-    for group, layers in _stacks(X, multiplicity, moments, settings, common):
-        kernels = _kernels(X[labelled], layers)
+    stacks: dict[int, FittedDCoT] = {}
+    for group, fitted in _stacks(X, multiplicity, settings, common):
+        kernels = _kernels(X[labelled], fitted.layers)
         for setting in group:
             kernel = np.sum([kernels[block] for block in _blocks(setting)], axis=0)
             ridge = KernelRidge.fit(kernel, targets, weights=weights)
             candidates.append(Candidate(setting, ridge))
             best = _best(candidates)
             if best == len(candidates) - 1:
-                stacks = {0: stacks.get(0, layers), best: layers}
+                stacks = {0: stacks.get(0, fitted), best: fitted}
     chosen = _best(candidates)
-    setting = candidates[chosen].setting
-    prototypes = choose_prototypes("document_frequency", setting.n_prototypes, moments)
-    return Choice(candidates, chosen, stacks[chosen][: setting.n_layers], prototypes)
+    fitted = stacks[chosen]
+    layers = list(fitted.layers[: candidates[chosen].setting.n_layers])
+    return Choice(candidates, chosen, layers, fitted.prototypes)
 
 
 def _stacks(
-    X: Matrix,
-    multiplicity: Array | None,
-    moments: Moments,
-    settings: Sequence[Setting],
-    common: Settings,
-) -> Iterator[tuple[list[Setting], list[Layer]]]:
-    """Settings that share a stack, with it; noise levels are solved together."""
-    for (shrinkage, r), group in groupby(settings, lambda s: (s.shrinkage, s.n_prototypes)):
-        members = list(group)
-        noises = list(dict.fromkeys(setting.noise for setting in members))
-        depth = max(setting.n_layers for setting in members)
-        variants = [
+    X: Matrix, multiplicity: Array | None, settings: Sequence[Setting], common: FitOptions
+) -> Iterator[tuple[list[Setting], FittedDCoT]]:
+    """Settings that share a stack of layers, with it; noise levels are solved together."""
+    shared: dict[tuple[float, float, int], list[Setting]] = {}
+    for setting in settings:
+        key = (setting.noise, setting.shrinkage, setting.n_prototypes)
+        shared.setdefault(key, []).append(setting)
+    options = []
+    for members in shared.values():
+        first, depth = members[0], max(setting.n_layers for setting in members)
+        options.append(
             replace(
                 common,
-                noise=(noise, LAYER_2_NOISE)[:depth],
-                shrinkage=(shrinkage, 0.0)[:depth],
-                squash="identity",
+                noise=(first.noise, LAYER_2_NOISE)[:depth],
+                shrinkage=(first.shrinkage, 0.0)[:depth],
+                n_prototypes=first.n_prototypes,
             )
-            for noise in noises
-        ]
-        prototypes = choose_prototypes("document_frequency", r, moments)
-        stacks = fit_stacks(X, multiplicity, moments, prototypes, variants)
-        for noise, layers in zip(noises, stacks, strict=True):
-            yield [setting for setting in members if setting.noise == noise], layers
+        )
+    yield from zip(shared.values(), fit_path(X, multiplicity, options), strict=True)
 
 
-def _kernels(X: Matrix, layers: list[Layer]) -> dict[str, Array]:
+def _kernels(X: Matrix, layers: Sequence[Layer]) -> dict[str, Array]:
     """Inner products of documents in each block of features."""
     kernels = {}
     for name, (depth, output) in {"z1": (1, "last"), "z2": (2, "last")}.items():

@@ -16,10 +16,54 @@ import scipy.linalg.blas
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.runtime.resources import run_threads
 
 Array = NDArray[Any]
 Matrix = Any  # a CSR matrix or array, or a C-contiguous ndarray
+
+
+def canonical(X: Any, dtype: Any) -> Any:
+    """CSR with sorted, unique indices, 32-bit where they fit; the caller's is left as it is."""
+    original = X
+    with np.errstate(over="ignore"):
+        X = sp.csr_array(X).astype(dtype, copy=False)
+    if not X.has_canonical_format:
+        shared = X.data is original.data or np.shares_memory(X.data, original.data)
+        X = X.copy() if shared else X
+        X.sum_duplicates()
+    if X.indices.dtype != np.int32 and max(X.nnz, X.shape[1]) < 2**31:
+        indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        X = sp.csr_array((X.data, indices, indptr), shape=X.shape)
+    return X
+
+
+def as_documents(X: Any, dtype: Any) -> Matrix:
+    """X as CSR or a C-contiguous array of the dtype to compute in; no copy without need."""
+    if sp.issparse(X):
+        X = canonical(X, dtype)
+        values = X.data
+    else:
+        with np.errstate(over="ignore"):
+            X = values = np.ascontiguousarray(X, dtype=dtype)
+    if dtype == np.float32 and not np.isfinite(values).all():
+        raise InvalidInputError(
+            "X has values too large for float32: rescale X, or use dtype='float64'"
+        )
+    return X
+
+
+def precision(wanted: Any, given: Any) -> Any:
+    """The dtype to compute in: the one that is wanted, or by default the one that fits X."""
+    if wanted is None:
+        return np.dtype(np.float64 if given == np.float64 else np.float32)
+    try:
+        dtype = np.dtype(wanted)
+    except TypeError:
+        dtype = np.dtype(object)
+    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InvalidParameterError(f"dtype must be 'float32', 'float64' or None, got {wanted!r}")
+    return dtype
 
 
 def times(

@@ -1,53 +1,30 @@
-"""One layer of the method, and a stack of them fitted to a corpus."""
+"""One layer of the method, and the one recursion that stacks layers on a corpus."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcot.core.centred import Centred, Matrix, centre_scatter, gram_lower, times
-from dcot.core.corruption import System, marginalise
+from dcot.core.corruption import System
 from dcot.core.moments import Moments
-from dcot.core.solvers import SOLVERS, Solution, dual, primal
-from dcot.core.solvers.choice import allowance, check_memory, choose, shape_of
-from dcot.errors import InvalidParameterError, OutOfMemoryError
-from dcot.runtime.progress import Progress, silent
-from dcot.runtime.resources import format_bytes
+from dcot.core.options import FitOptions
+from dcot.core.solvers import Solution, dual, primal
 
 Array = NDArray[Any]
 
-# Outputs of a layer for so many bytes of documents are made at a time.
+# Outputs of a layer for this many bytes of documents are made at a time.
 BLOCK_BYTES = 64_000_000
 # What is centred and multiplied at a time: small enough that it is not written out to memory.
 CACHE_BYTES = 4_000_000
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a fit needs to know besides the corpus; noise and shrinkage by layer."""
-
-    noise: tuple[float, ...]
-    shrinkage: tuple[float, ...]
-    ridge: float = 0.0
-    squash: str = "tanh"
-    means: bool = True  # the mean output of every layer is wanted
-    solver: str = "auto"
-    tol: float = 1e-4
-    max_iter: int = 1000
-    memory_limit: float | None = None
-    progress: Progress = silent
-
-    @property
-    def n_layers(self) -> int:
-        return len(self.noise)
-
-
-@dataclass
 class Layer:
     """``squash(x @ coef_ + intercept_)``, and how it was learned.
 
@@ -68,6 +45,26 @@ class Layer:
     converged_: bool = True
     mean_: Array | None = None
 
+    @classmethod
+    def solved(
+        cls,
+        solution: Solution,
+        solver: str,
+        system: System,
+        moments: Moments,
+        targets: Array,
+        squash: str,
+    ) -> Layer:
+        """The layer that a solution of the linear system gives."""
+        coef, mean = solution.coef, moments.mean[targets]
+        intercept = system.intercept(coef, mean).astype(coef.dtype)
+        variation = float(moments.variation()[targets].sum())
+        loss = system.loss(moments.n, variation, solution.gain, coef)
+        # with squashing, the mean output takes another look at the documents
+        output = system.output_mean(coef, mean) if squash == "identity" else None
+        n_iter, converged = solution.n_iter, solution.converged
+        return cls(coef, intercept, squash, loss, solver, n_iter, converged, output)
+
     def linear(self, X: Matrix, out: Array | None = None) -> Array:
         """The predicted prototype values, before squashing; into ``out``, if there is one."""
         ones = np.ones(X.shape[0], dtype=self.coef_.dtype)
@@ -86,258 +83,183 @@ def row_blocks(n: int, row_bytes: float, block_bytes: float = BLOCK_BYTES) -> It
         yield slice(start, min(start + rows, n))
 
 
-def fit_stacks(
-    X: Matrix,
-    weights: Array | None,
-    moments: Moments,
-    prototypes: Array,
-    variants: Sequence[Settings],
-) -> Iterator[list[Layer]]:
-    """One stack of layers per variant; variants differ in their noise only.
+@dataclass(frozen=True)
+class OutputMoments:
+    """Moments and centred scatter (lower triangle) of a layer's outputs over the corpus.
 
-    Their first layers share what they can: a Gram matrix, a scatter matrix or a Krylov space.
+    ``documents`` are the outputs themselves, centred: only where they are held, and fewer than
+    the outputs of a layer, so that the next layer is solved by documents.
     """
-    _check_depth(X, len(prototypes), variants[0])
-    firsts = _first_layers(X, weights, moments, prototypes, variants)
-    for settings, (layer, system) in zip(variants, firsts, strict=True):
-        yield _deepen(X, weights, moments, prototypes, layer, system, settings)
-
-
-def _check_depth(X: Matrix, r: int, settings: Settings) -> None:
-    """Later layers hold r × r matrices: the map, its system and the scatter of the layer below."""
-    if settings.n_layers == 1:
-        return
-    needed = 3.0 * r * r * X.dtype.itemsize
-    allowed = allowance(settings.memory_limit)
-    if needed > allowed:
-        raise OutOfMemoryError(
-            f"a layer from {r} to {r} prototypes needs about {format_bytes(needed)}, and "
-            f"{format_bytes(allowed)} are allowed: use fewer n_prototypes or n_layers=1, or raise "
-            "memory_limit"
-        )
-
-
-def _first_layers(
-    X: Matrix,
-    weights: Array | None,
-    moments: Moments,
-    prototypes: Array,
-    variants: Sequence[Settings],
-) -> Iterator[tuple[Layer, System]]:
-    common = variants[0]
-    centred = Centred.of(X, moments.mean, weights)
-    systems = [system_of(moments, variant, 0) for variant in variants]
-    for group in _sharing(systems):
-        solver = common.solver
-        limit, tol, max_iter = common.memory_limit, common.tol, common.max_iter
-        if solver == "auto":
-            solver = choose(centred, prototypes, group, limit=limit, tol=tol, max_iter=max_iter)
-        else:
-            check_memory(solver, shape_of(centred, len(prototypes), len(group)), limit)
-        say = partial(common.progress, f"layer 1 ({solver})")
-        say(0.0)
-        solutions = SOLVERS[solver].solve(
-            centred, prototypes, group, tol=tol, max_iter=max_iter, progress=say
-        )
-        for system, solution in zip(group, solutions, strict=True):
-            yield layer_from(solution, solver, system, moments, prototypes, common.squash), system
-
-
-def system_of(moments: Moments, settings: Settings, index: int) -> System:
-    noise, shrinkage = settings.noise[index], settings.shrinkage[index]
-    return marginalise(moments, noise, shrinkage=shrinkage, ridge=settings.ridge)
-
-
-def _sharing(systems: Sequence[System]) -> Iterator[list[System]]:
-    """Runs of systems that can be solved together: of one scale, all with noise."""
-    group: list[System] = []
-    for system in systems:
-        together = (
-            group
-            and system.shift > 0
-            and group[0].shift > 0
-            and np.array_equal(group[0].scale, system.scale)
-        )
-        if group and not together:
-            yield group
-            group = []
-        group.append(system)
-    if group:
-        yield group
-
-
-def layer_from(
-    solution: Solution,
-    solver: str,
-    system: System,
-    moments: Moments,
-    targets: Array,
-    squash: str,
-) -> Layer:
-    coef = solution.coef
-    intercept = system.intercept(coef, moments.mean[targets]).astype(coef.dtype)
-    variation = float(moments.variation()[targets].sum())
-    loss = system.loss(moments.n, variation, solution.gain, coef)
-    layer = Layer(coef, intercept, squash, loss, solver, solution.n_iter, solution.converged)
-    if squash == "identity":
-        layer.mean_ = system.output_mean(coef, moments.mean[targets])
-    return layer
-
-
-def _deepen(
-    X: Matrix,
-    weights: Array | None,
-    moments: Moments,
-    prototypes: Array,
-    layer: Layer,
-    system: System,
-    settings: Settings,
-) -> list[Layer]:
-    layers = [layer]
-    outputs = _Outputs(X, weights, len(prototypes), layer.coef_.dtype, settings)
-    below: Below | None = None
-    for index in range(1, settings.n_layers):
-        say = partial(settings.progress, f"layer {index + 1}")
-        say(0.0)
-        if below is not None and settings.squash == "identity" and outputs.n >= outputs.width:
-            below = below.after(layers[-1])
-        else:
-            outputs.advance(layers[-1])
-            below = Below(*outputs.moments(layers[-1].mean_))
-            layers[-1].mean_ = below.moments.mean
-        layers.append(_next_layer(below, outputs, settings, index))
-        say(1.0)
-    if settings.means and layers[-1].mean_ is None:
-        outputs.advance(layers[-1])
-        layers[-1].mean_ = outputs.mean()
-    return layers
-
-
-@dataclass
-class Below:
-    """Moments and centred scatter (lower triangle) of a layer's outputs over the corpus."""
 
     moments: Moments
     scatter: Array
+    documents: Centred | None = None
 
-    def after(self, layer: Layer) -> Below:
+    @classmethod
+    def centred(cls, n: float, mean: Array, scatter: Array) -> OutputMoments:
+        """From the number of documents, their mean output and the centred scatter."""
+        mean = np.asarray(mean, dtype=np.float64)
+        squares = np.einsum("ii->i", scatter).astype(np.float64) + n * mean**2
+        return cls(Moments(n, n * mean, squares, np.zeros_like(mean)), scatter)
+
+    def after(self, layer: Layer) -> OutputMoments:
         """Those of the outputs of a linear layer on top: no document has to be seen again."""
         assert layer.mean_ is not None
         full = np.tril(self.scatter) + np.tril(self.scatter, -1).T
         scatter = layer.coef_.T @ (full @ layer.coef_)
-        mean = np.asarray(layer.mean_, dtype=np.float64)
-        return Below(moments_from_scatter(self.moments.n, mean, scatter), scatter)
+        return OutputMoments.centred(self.moments.n, layer.mean_, scatter)
 
-    def solve(self, settings: Settings, index: int) -> Layer:
-        """The next layer, from every output to every output."""
-        system = system_of(self.moments, settings, index)
-        everything = np.arange(self.moments.n_terms)
-        solution = next(primal.solve_scatter(self.scatter.copy(), everything, [system]))
-        return layer_from(solution, "primal", system, self.moments, everything, settings.squash)
-
-
-def _next_layer(below: Below, outputs: _Outputs, settings: Settings, index: int) -> Layer:
-    moments = below.moments
-    if outputs.n >= moments.n_terms or (Z := outputs.whole()) is None:
-        return below.solve(settings, index)
-    system = system_of(moments, settings, index)
-    everything = np.arange(moments.n_terms)
-    centred = Centred.of(Z, moments.mean, outputs.weights)
-    solution = next(dual.solve(centred, everything, [system]))
-    return layer_from(solution, "dual", system, moments, everything, settings.squash)
+    def next_layer(self, options: FitOptions, index: int) -> Layer:
+        """The layer that rebuilds every output from every output."""
+        system = options.system(self.moments, index)
+        targets = np.arange(self.moments.n_terms)
+        if self.documents is not None:
+            solver, solutions = "dual", dual.solve(self.documents, targets, [system])
+        else:
+            solver, solutions = (
+                "primal",
+                primal.solve_scatter(self.scatter.copy(), targets, [system]),
+            )
+        return Layer.solved(next(solutions), solver, system, self.moments, targets, options.squash)
 
 
-def fit_stack_from_moments(moments: Moments, prototypes: Array, settings: Settings) -> list[Layer]:
-    """The stack from a corpus' moments alone: one layer, or any depth without squashing."""
-    if settings.n_layers > 1 and settings.squash != "identity":
-        raise InvalidParameterError(
-            "several layers with squash='tanh' cannot be learned from moments: the documents "
-            "have to be seen again; use fit, n_layers=1 or squash='identity'"
-        )
-    system = system_of(moments, settings, 0)
-    below = Below(moments, moments.centred_scatter())
-    solution = next(primal.solve_scatter(below.scatter.copy(), prototypes, [system]))
-    layers = [layer_from(solution, "primal", system, moments, prototypes, settings.squash)]
-    for index in range(1, settings.n_layers):
-        below = below.after(layers[-1])
-        layers.append(below.solve(settings, index))
+class Corpus(Protocol):
+    """What the recursion asks of documents, in memory or read in passes."""
+
+    def outputs(self, layers: Sequence[Layer]) -> OutputMoments:
+        """Moments of the outputs of the last of the layers."""
+        ...
+
+    def mean_output(self, layers: Sequence[Layer]) -> Array:
+        """Their mean alone."""
+        ...
+
+
+def stack_layers(
+    first: Layer, options: FitOptions, corpus: Corpus | None, below: OutputMoments | None = None
+) -> list[Layer]:
+    """All layers, from the first one: each learns from the outputs of the one below.
+
+    Parameters
+    ----------
+    first : the first layer
+    options : the noise of the other layers, and so on
+    corpus : the documents; None if ``below`` is enough, which it is without squashing
+    below : moments of the outputs of the first layer, where solving for it gave them
+    """
+    layers = [first]
+    for index in range(1, options.n_layers):
+        say = partial(options.progress, f"layer {index + 1}")
+        say(0.0)
+        linear = options.squash == "identity"
+        if below is not None and linear and below.documents is None:
+            below = below if index == 1 else below.after(layers[-1])
+        else:
+            assert corpus is not None
+            below = corpus.outputs(layers)
+        layers[-1] = replace(layers[-1], mean_=below.moments.mean)
+        layers.append(below.next_layer(options, index))
+        say(1.0)
+    if options.means and layers[-1].mean_ is None:
+        assert corpus is not None
+        layers[-1] = replace(layers[-1], mean_=corpus.mean_output(layers))
     return layers
 
 
-def moments_from_scatter(n: float, mean: Array, scatter: Array) -> Moments:
-    squares = np.einsum("ii->i", scatter).astype(np.float64) + n * mean**2
-    return Moments(n, n * mean, squares, np.zeros_like(mean))
+class DocumentsInMemory:
+    """A corpus held as one matrix; the outputs of its layers are kept only if they are small."""
 
+    def __init__(self, X: Matrix, weights: Array | None, budget: float) -> None:
+        self.X, self.weights, self.budget = X, weights, budget
+        self._kept: Array | None = None
+        self._depth = 0  # of the outputs that are kept
 
-class _Outputs:
-    """What the layers so far make of the corpus, block by block; kept only if it is small."""
+    def outputs(self, layers: Sequence[Layer]) -> OutputMoments:
+        """Moments of the outputs, in one pass over the documents.
 
-    def __init__(
-        self, X: Matrix, weights: Array | None, width: int, dtype: Any, settings: Settings
-    ) -> None:
-        self.X, self.weights = X, weights
-        self.n, self.width, self.dtype = X.shape[0], width, np.dtype(dtype)
-        row = width * self.dtype.itemsize
-        self.slices = list(row_blocks(self.n, row))
-        share = 0.25 * allowance(settings.memory_limit)
-        self.layers: list[Layer] = []
-        self.kept: Array | None = None
-        self.keep = self.n * row <= max(share, BLOCK_BYTES)
+        Sums around a guess of the mean lose no digits to it.
+        """
+        width, dtype = layers[-1].coef_.shape[1], layers[-1].coef_.dtype
+        near = layers[-1].mean_
+        if near is None:
+            near = next(self._blocks(layers))[0].mean(axis=0, dtype=np.float64)
+        total = OutputsTotal.empty(width, dtype)
+        for Z, weights in self._blocks(layers):
+            total = total.plus(Z, weights, near.astype(dtype))
+        found = total.moments(near.astype(dtype))
+        if self._kept is None or len(self._kept) >= width:
+            return found
+        documents = Centred.of(self._kept, found.moments.mean, self.weights)
+        return replace(found, documents=documents)
 
-    def advance(self, layer: Layer) -> None:
-        """From the outputs of one layer to those of the next."""
-        if not self.keep:
-            self.layers.append(layer)
-            return
-        if self.kept is None:
-            self.kept = np.empty((self.n, self.width), dtype=self.dtype)
-            for rows in self.slices:
-                layer.outputs(self.X[rows], self.kept[rows])
-        else:
-            for rows in self.slices:
-                self.kept[rows] = layer.outputs(self.kept[rows])
-
-    def whole(self) -> Array | None:
-        return self.kept
-
-    def __iter__(self) -> Iterator[tuple[Array, Array | None]]:
-        for rows in self.slices:
-            weights = None if self.weights is None else self.weights[rows]
-            if self.kept is not None:
-                yield self.kept[rows], weights
-                continue
-            Z: Matrix = self.X[rows]
-            for layer in self.layers:
-                Z = layer.outputs(Z)
-            yield Z, weights
-
-    def mean(self) -> Array:
-        """The mean output."""
-        total, size = np.zeros(self.width), 0.0
-        for Z, weights in self:
+    def mean_output(self, layers: Sequence[Layer]) -> Array:
+        total, size = np.zeros(layers[-1].coef_.shape[1]), 0.0
+        for Z, weights in self._blocks(layers):
             total += Z.sum(axis=0, dtype=np.float64) if weights is None else weights @ Z
             size += len(Z) if weights is None else float(weights.sum())
         return total / size
 
-    def moments(self, near: Array | None) -> tuple[Moments, Array]:
-        """Moments, and the centred scatter matrix (lower triangle).
+    def _blocks(self, layers: Sequence[Layer]) -> Iterator[tuple[Array, Array | None]]:
+        """Outputs of the last layer, block by block, with the weights of the documents."""
+        n, coef = self.X.shape[0], layers[-1].coef_
+        row = coef.shape[1] * coef.itemsize
+        slices = list(row_blocks(n, row))
+        if n * row <= max(0.25 * self.budget, BLOCK_BYTES):
+            self._keep(layers, slices)
+        for rows in slices:
+            weights = None if self.weights is None else self.weights[rows]
+            if self._kept is not None:
+                yield self._kept[rows], weights
+                continue
+            Z: Matrix = self.X[rows]
+            for layer in layers:
+                Z = layer.outputs(Z)
+            yield Z, weights
 
-        ``near`` is a guess of the mean: sums around it lose no digits to it.
-        """
-        if near is None:
-            near = next(iter(self))[0].mean(axis=0, dtype=np.float64)
-        origin = near.astype(self.dtype)
-        scatter = np.zeros((self.width, self.width), dtype=self.dtype)
-        total, size = np.zeros(self.width), 0.0
-        for Z, weights in self:
-            for part in row_blocks(len(Z), Z.itemsize * self.width, CACHE_BYTES):
-                shifted = Z[part] - origin
-                w = None if weights is None else weights[part]
-                size += len(shifted) if w is None else float(w.sum())
-                total += shifted.sum(axis=0, dtype=np.float64) if w is None else w @ shifted
-                if w is not None:
-                    shifted *= np.sqrt(w).astype(self.dtype)[:, None]
-                scatter = gram_lower(shifted.T, out=scatter)
-        scatter = centre_scatter(scatter, total / size, size)
-        mean = origin.astype(np.float64) + total / size
-        return moments_from_scatter(size, mean, scatter), scatter
+    def _keep(self, layers: Sequence[Layer], slices: Sequence[slice]) -> None:
+        """Bring the outputs that are kept up to the last layer."""
+        for layer in layers[self._depth :]:
+            if self._kept is None:
+                self._kept = np.empty((self.X.shape[0], layer.coef_.shape[1]), layer.coef_.dtype)
+                for rows in slices:
+                    layer.outputs(self.X[rows], self._kept[rows])
+            else:
+                for rows in slices:
+                    self._kept[rows] = layer.outputs(self._kept[rows])
+        self._depth = len(layers)
+
+
+@dataclass
+class OutputsTotal:
+    """Size, Σ(z − origin) and its scatter (lower triangle) over outputs z."""
+
+    size: float
+    total: Array
+    scatter: Array
+
+    @classmethod
+    def empty(cls, width: int, dtype: Any) -> OutputsTotal:
+        return cls(0.0, np.zeros(width), np.zeros((width, width), dtype=dtype))
+
+    def plus(self, Z: Array, weights: Array | None, origin: Array) -> OutputsTotal:
+        """The total with some more documents, whose outputs are Z."""
+        size, total, scatter = self.size, self.total, self.scatter
+        for part in row_blocks(len(Z), Z.itemsize * Z.shape[1], CACHE_BYTES):
+            shifted = Z[part] - origin
+            w = None if weights is None else weights[part]
+            size += len(shifted) if w is None else float(w.sum())
+            total = total + (shifted.sum(axis=0, dtype=np.float64) if w is None else w @ shifted)
+            if w is not None:
+                shifted *= np.sqrt(w).astype(shifted.dtype)[:, None]
+            scatter = gram_lower(shifted.T, out=scatter)
+        return OutputsTotal(size, total, scatter)
+
+    def __add__(self, other: OutputsTotal) -> OutputsTotal:
+        scatter = self.scatter + other.scatter
+        return OutputsTotal(self.size + other.size, self.total + other.total, scatter)
+
+    def moments(self, origin: Array) -> OutputMoments:
+        """Centred at the mean; the scatter is overwritten."""
+        scatter = centre_scatter(self.scatter, self.total / self.size, self.size)
+        mean = origin.astype(np.float64) + self.total / self.size
+        return OutputMoments.centred(self.size, mean, scatter)

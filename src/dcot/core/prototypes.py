@@ -12,11 +12,11 @@ from dcot.core.moments import Moments
 from dcot.errors import InvalidParameterError, InvalidTypeError
 
 Array = NDArray[Any]
-Choice = str | Sequence[Any] | Array | Callable[..., Any]
+PrototypeChoice = str | Sequence[Any] | Array | Callable[..., Any]
 
 
 def choose_prototypes(
-    choice: Choice, n_prototypes: int, moments: Moments, names: Array | None = None
+    choice: PrototypeChoice, n_prototypes: int, moments: Moments, names: Array | None = None
 ) -> Array:
     """Column indices of the prototypes, in increasing order.
 

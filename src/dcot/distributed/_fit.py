@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from dcot._dcot_input import dtype_for, settings_of
-from dcot._dcot_streaming import ReadBlock, Weigh, learn_from_passes
-from dcot._vectorizer_streaming import learn_from_text_passes
 from dcot.distributed._cluster import connected
 from dcot.distributed._partitions import partitions_of
 from dcot.distributed._passes import DaskPasses
 from dcot.distributed._running import Options
 from dcot.errors import InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
+from dcot.stream.fitting import fit_matrices
 from dcot.vectorizer import DCoTVectorizer
 
 Model = TypeVar("Model", DCoT, DCoTVectorizer)
@@ -50,23 +48,21 @@ def fit(
     -------
     the model, fitted
     """
+    if not isinstance(model, DCoT | DCoTVectorizer):
+        raise InvalidTypeError(f"got a {type(model).__name__}, expected a DCoT or a DCoTVectorizer")
     if on_error not in ("raise", "skip"):
         raise InvalidParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
-    settings = settings_of(model)
     partitions = partitions_of(collection, column, apart=on_error == "skip")
     with connected(cluster) as client:
-        options = Options(client, retries, on_error, timeout)
-        passes = DaskPasses(partitions, options, settings.progress)
+        cluster_options = Options(client, retries, on_error, timeout)
         if isinstance(model, DCoTVectorizer):
-            learn_from_text_passes(model, passes, settings=settings, sparse_parts=True)
-        elif isinstance(model, DCoT):
-            first = passes.map(ReadBlock(None)).first()
-            d, dtype = first.shape[1], dtype_for(model, first.X, reset=True)
-            blocks = passes.map(ReadBlock(d, dtype)).map(Weigh(None))
-            learn_from_passes(model, blocks, d, dtype, settings=settings, sparse_parts=True)
+            model._start()
+            progress = model.dcot_._options().progress
+            passes = DaskPasses(partitions, cluster_options, progress)
+            model._fit_passes(passes, sparse_parts=True)
         else:
-            raise InvalidTypeError(
-                f"got a {type(model).__name__}, expected a DCoT or a DCoTVectorizer"
-            )
-    model.skipped_ = dict(passes.skipped)
+            options = model._options()
+            passes = DaskPasses(partitions, cluster_options, options.progress)
+            found = fit_matrices(passes, None, options, model.dtype, sparse_parts=True)
+            model._store(found, None)
     return model

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from dcot.distributed._partitions import Failed, failed, load
 from dcot.errors import DcotError
 from dcot.stream import Sum
+from dcot.stream.blocks import Block
 from dcot.stream.passes import count_of
 from dcot.stream.sources import named
-from dcot.stream.sums import Block
 
 # Matrices are stacked up to so many bytes: each that is added makes a sparse sum anew.
 STACK_BYTES = 192e6

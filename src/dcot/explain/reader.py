@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.core.centred import Matrix
-from dcot.core.checks import check_integer
 from dcot.core.layers import Layer
+from dcot.core.options import check_integer
 from dcot.errors import (
     InvalidInputError,
     InvalidParameterError,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dcot.core.checks import check_integer, check_number
+from dcot.core.options import check_integer, check_number
 from dcot.errors import InvalidInputError, InvalidParameterError, NotAvailableError
 from dcot.search import _encoding as encoding
 from dcot.search import _ranking as ranking

@@ -11,34 +11,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.core.centred import centre_scatter
-from dcot.core.checks import check_not_empty
+from dcot.core.centred import centre_scatter, precision
 from dcot.core.corruption import System
-from dcot.core.layers import Below, Layer, Settings, layer_from, moments_from_scatter, system_of
+from dcot.core.fit import FitOptions, FittedDCoT, check_not_empty, check_weights
+from dcot.core.layers import Layer, OutputMoments, OutputsTotal, stack_layers
 from dcot.core.moments import Moments
+from dcot.core.prototypes import choose_prototypes
+from dcot.core.representation import Representation, compression_rows
 from dcot.core.solvers import Solution, primal
 from dcot.core.solvers._base import column_blocks
 from dcot.errors import InvalidInputError
 from dcot.runtime.progress import announce
-from dcot.stream import Passes
+from dcot.stream import LocalPasses, Passes, Source
+from dcot.stream.blocks import AttachWeights, Block, ReadBlock
 from dcot.stream.iteration import conjugate_gradients
 from dcot.stream.packed import NotPositiveError, PackedScatter, SparseScatter
-from dcot.stream.plan import Corpus, Plan, choose_plan
+from dcot.stream.plan import CorpusSize, Plan, choose_plan
 from dcot.stream.sums import (
     ColumnsSum,
+    CountSum,
+    MeanOutputSum,
     MomentsSum,
     OutputsSum,
     PanelSum,
     ProductSum,
-    Size,
+    RowsSum,
     SparsePanelSum,
     panels_of,
 )
@@ -48,75 +53,120 @@ Array = NDArray[Any]
 # Partial sums that are sent between machines are of this size at the most.
 PART_BYTES = 128e6
 
-Choose = Callable[[Moments], Array]
 
+def fit_source(source: Source, sample_weight: Any, options: FitOptions, dtype: Any) -> FittedDCoT:
+    """Learn from a source of matrices, batch by batch in this process.
 
-@dataclass
-class Streamed:
-    """What was learned, and how."""
-
-    layers: list[Layer]
-    prototypes: Array
-    moments: Moments
-    plan: Plan
-
-
-@dataclass
-class Request:
-    """What a fit from passes is asked for.
-
-    Attributes
+    Parameters
     ----------
-    d, dtype : terms, and the precision to compute in
-    settings : of the layers
-    choose : from moments to prototypes
-    n_prototypes : how many they will be, about
-    known : facts about the corpus, if they are known before any pass
-    sparse_parts : whether partial sums are sent: panels are sparse then, and products in parts
+    sample_weight : how often each document counts, or None for once
+    options : the settings
+    dtype : the precision to compute in, or None for that of the first batch
     """
-
-    d: int
-    dtype: Any
-    settings: Settings
-    choose: Choose
-    n_prototypes: int
-    known: Corpus | None = None
-    sparse_parts: bool = False
+    weights = None
+    if sample_weight is not None:
+        count = source.n_documents if source.n_documents is not None else np.size(sample_weight)
+        weights = check_weights(sample_weight, count)
+    return fit_matrices(LocalPasses(source, options.progress), weights, options, dtype)
 
 
-def fit_passes(blocks: Passes, request: Request) -> Streamed:
-    """Fit a stack of layers to the documents that ``blocks`` goes over."""
-    return _Fit(blocks, request).run()
+def fit_matrices(
+    passes: Passes,
+    weights: Array | None,
+    options: FitOptions,
+    dtype: Any,
+    *,
+    sparse_parts: bool = False,
+) -> FittedDCoT:
+    """Learn from passes over matrices as they were given, wherever the passes are made."""
+    first = passes.map(ReadBlock(None)).first()
+    d, dtype = first.shape[1], precision(dtype, first.X.dtype)
+    blocks = passes.map(ReadBlock(d, dtype)).map(AttachWeights(weights))
+    return fit_passes(blocks, d, dtype, options, sparse_parts=sparse_parts)
+
+
+def fit_passes(
+    blocks: Passes,
+    d: int,
+    dtype: Any,
+    options: FitOptions,
+    *,
+    known: CorpusSize | None = None,
+    sparse_parts: bool = False,
+) -> FittedDCoT:
+    """Learn from passes over blocks of documents.
+
+    Parameters
+    ----------
+    blocks : passes over :class:`Block`
+    d, dtype : terms, and the precision to compute in
+    options : the settings
+    known : facts about the corpus, if they are known before any pass
+    sparse_parts : whether partial sums are sent between machines: panels are sparse then, and
+        products come in parts
+    """
+    if options.n_components is not None and not blocks.rereadable:
+        raise InvalidInputError(
+            "n_components needs another pass, and the source can be read once: give a list of "
+            "blocks, files or a function that returns a new iterator each time"
+        )
+    found = _Fit(blocks, d, np.dtype(dtype), options, sparse_parts).run(known)
+    if options.n_components is not None:
+        found = replace(found, representation=_compressed(found.representation, blocks, options))
+    return replace(found, skipped=dict(blocks.skipped))
+
+
+def _compressed(made: Representation, blocks: Passes, options: FitOptions) -> Representation:
+    """The compression, learned from the same documents that an in-memory fit would take."""
+    from sklearn.utils import check_random_state
+
+    assert options.n_components is not None
+    generator = check_random_state(options.random_state)
+    (n,) = blocks.totals([CountSum()], "counting")
+    chosen = compression_rows(n, generator)
+    wanted = np.arange(n) if chosen is None else chosen
+    (parts,) = blocks.totals([RowsSum(wanted)], "documents for the compression")
+    parts = sorted(parts, key=lambda part: part[0])
+    together = Block.stack([Block(rows, weights, start) for start, rows, weights in parts])
+    return made.compressed_on(together.X, together.weights, options.n_components, generator)
 
 
 class _Fit:
-    def __init__(self, blocks: Passes, request: Request) -> None:
-        self.blocks, self.request = blocks, request
-        self.settings = request.settings
-        self.dtype = np.dtype(request.dtype)
+    def __init__(
+        self, blocks: Passes, d: int, dtype: Any, options: FitOptions, sparse_parts: bool
+    ) -> None:
+        self.blocks, self.d, self.dtype, self.options = blocks, d, dtype, options
+        self.sparse_parts = sparse_parts
         self.moments: Moments | None = None
         self.n_passes = 0
 
-    def run(self) -> Streamed:
-        corpus = self.request.known
+    def run(self, corpus: CorpusSize | None) -> FittedDCoT:
+        options = self.options
         if corpus is None:
-            corpus = self._look() if self.blocks.rereadable else self._blind()
-        r = min(self.request.n_prototypes, self.request.d)
+            corpus = self._look() if self.blocks.rereadable else CorpusSize(self.d, 0, 0, 0)
+        explicit = not isinstance(options.prototypes, str) and not callable(options.prototypes)
+        r = min(len(options.prototypes) if explicit else options.n_prototypes, self.d)  # type: ignore[arg-type]
         again = self.blocks.rereadable
-        plan = choose_plan(corpus, r, self.dtype.itemsize, self.settings, rereadable=again)
+        plan = choose_plan(corpus, r, self.dtype.itemsize, options, rereadable=again)
         self._check_passes()
         n = f"{corpus.n:,.0f}" if corpus.n else "?"
         size = f"{n} documents × {corpus.d:,} terms → {r:,} prototypes"
-        announce(self.settings.progress, f"{size}: {plan}")
+        announce(options.progress, f"{size}: {plan}")
         scatter = self._scatter(plan)
         moments = self._moments()
         check_not_empty(moments)
-        prototypes = self.request.choose(moments)
-        system = system_of(moments, self.settings, 0)
+        prototypes = choose_prototypes(options.prototypes, options.n_prototypes, moments)
+        system = options.system(moments, 0)
         solution, gram = self._solve(plan, scatter, moments, prototypes, system)
-        first = layer_from(solution, plan.solver, system, moments, prototypes, self.settings.squash)
-        layers = self._deepen(first, moments, gram)
-        return Streamed(layers, prototypes, moments, plan)
+        solver, squash = plan.solver, options.squash
+        first = Layer.solved(solution, solver, system, moments, prototypes, squash)
+        below = None
+        if gram is not None:
+            assert first.mean_ is not None
+            below = OutputMoments.centred(moments.n, first.mean_, gram)
+        layers = stack_layers(first, options, self, below)
+        made = Representation(layers, options.output, options.normalize)
+        return FittedDCoT(made, prototypes, float(moments.n), self.d, plan)
 
     # -- passes ---------------------------------------------------------------------------------
 
@@ -124,23 +174,19 @@ class _Fit:
         self.n_passes += 1
         return self.blocks.totals(sums, f"pass {self.n_passes}: {what}")
 
-    def _look(self) -> Corpus:
+    def _look(self) -> CorpusSize:
         """A first pass, to know what there is."""
         begun = time.perf_counter()
         ((self.moments, size),) = self._pass([MomentsSum()], "moments")
         spent = time.perf_counter() - begun
         assert self.moments is not None
         frequency = self.moments.document_frequency
-        return Corpus(self.request.d, size.n, size.nnz, size.pairs, frequency, spent)
-
-    def _blind(self) -> Corpus:
-        """What can be said of documents that can be read once only: nothing but their width."""
-        return Corpus(self.request.d, 0, 0, 0)
+        return CorpusSize(self.d, size.n, size.nnz, size.pairs, frequency, spent)
 
     def _check_passes(self) -> None:
         """Refuse an iterator before it is used up, if one pass is not going to be enough."""
-        deep = self.settings.n_layers > 1 or self.settings.means
-        if not self.blocks.rereadable and self.settings.squash != "identity" and deep:
+        deep = self.options.n_layers > 1 or self.options.means
+        if not self.blocks.rereadable and self.options.squash != "identity" and deep:
             raise InvalidInputError(
                 "several layers, or normalised ones, with squash='tanh' need more than one pass, "
                 "and the source can be read once: give a list of blocks, files or a function that "
@@ -156,17 +202,17 @@ class _Fit:
     def _scatter(self, plan: Plan) -> PackedScatter | SparseScatter | None:
         if plan.storage == "none":
             return None
-        sparse = plan.storage == "sparse" or self.request.sparse_parts
+        sparse = plan.storage == "sparse" or self.sparse_parts
         kind = SparsePanelSum if sparse else PanelSum
-        sums: list[Any] = [kind(*rows, self.dtype) for rows in panels_of(self.request.d)]
+        sums: list[Any] = [kind(*rows, self.dtype) for rows in panels_of(self.d)]
         if self.moments is None:
             (found, *totals) = self._pass([MomentsSum(), *sums], "moments and scatter matrix")
             self.moments = found[0]
         else:
             totals = self._pass(sums, "scatter matrix")
         if plan.storage == "sparse":
-            return SparseScatter(totals, self.request.d)
-        return PackedScatter.of_parts(totals, panels_of(self.request.d), self.dtype)
+            return SparseScatter(totals, self.d)
+        return PackedScatter.of_parts(totals, panels_of(self.d), self.dtype)
 
     # -- the first layer ------------------------------------------------------------------------
 
@@ -179,7 +225,7 @@ class _Fit:
         system: System,
     ) -> tuple[Solution, Array | None]:
         """W, and ``Wᵀ C W`` where further layers ask for it."""
-        say = partial(self.settings.progress, f"layer 1 ({plan.method})")
+        say = partial(self.options.progress, f"layer 1 ({plan.method})")
         say(0.0)
         root = system.inverse_root
         if plan.storage == "dense":
@@ -208,7 +254,7 @@ class _Fit:
 
     @property
     def _linear_layers_follow(self) -> bool:
-        return self.settings.n_layers > 1 and self.settings.squash == "identity"
+        return self.options.n_layers > 1 and self.options.squash == "identity"
 
     def _factorise(
         self,
@@ -224,7 +270,7 @@ class _Fit:
         except NotPositiveError:
             raise InvalidInputError(
                 f"the system is singular to {self.dtype}: set dtype='float64', or raise noise "
-                f"({self.settings.noise[0]}), shrinkage or ridge"
+                f"({self.options.noise[0]}), shrinkage or ridge"
             ) from None
         solution = np.empty_like(right)
         for block in column_blocks(right.shape[1]):
@@ -239,7 +285,7 @@ class _Fit:
         system: System,
         say: Callable[[float], None],
     ) -> Any:
-        options = {"tol": self.settings.tol, "max_iter": self.settings.max_iter}
+        options = {"tol": self.options.tol, "max_iter": self.options.max_iter}
         shift = system.shift / system.keep
         result = conjugate_gradients(operator, right, shift, progress=say, **options)  # type: ignore[arg-type]
         follow = self._linear_layers_follow
@@ -275,8 +321,8 @@ class _Fit:
 
     def _parts(self, width: int) -> list[slice]:
         """Columns that are one sum: all of them, or as many as are quick to send."""
-        most = int(PART_BYTES // (self.request.d * self.dtype.itemsize))
-        return list(column_blocks(width, max(32, most) if self.request.sparse_parts else width))
+        most = int(PART_BYTES // (self.d * self.dtype.itemsize))
+        return list(column_blocks(width, max(32, most) if self.sparse_parts else width))
 
     def _joined(self, sums: list[Any], root: Array, what: str) -> Array:
         parts = self._pass(sums, what)
@@ -284,43 +330,20 @@ class _Fit:
         whole *= root
         return np.asarray(whole)
 
-    # -- further layers -------------------------------------------------------------------------
+    # -- further layers: a corpus for the recursion -----------------------------------------------
 
-    def _deepen(self, first: Layer, moments: Moments, gram: Array | None) -> list[Layer]:
-        layers, settings = [first], self.settings
-        below: Below | None = None
-        for index in range(1, settings.n_layers):
-            if settings.squash != "identity":
-                below = self._outputs(layers)
-                layers[-1].mean_ = below.moments.mean
-            elif below is None:
-                assert gram is not None
-                assert first.mean_ is not None
-                mean = np.asarray(first.mean_, dtype=np.float64)
-                below = Below(moments_from_scatter(moments.n, mean, gram), gram)
-            else:
-                below = below.after(layers[-1])
-            layers.append(below.solve(settings, index))
-        if settings.means and layers[-1].mean_ is None:
-            origin = np.zeros(layers[-1].coef_.shape[1])
-            ((size, total, _),) = self._pass([OutputsSum(layers, origin, False)], "mean output")
-            layers[-1].mean_ = total / size
-        return layers
+    def outputs(self, layers: Sequence[Layer]) -> OutputMoments:
+        """Moments of the outputs, from one pass; around a guess of their mean, which costs none."""
+        guess = MeanOutputSum(layers)
+        size, total = guess.add(guess.empty(), self.blocks.first())
+        origin = (total / size).astype(self.dtype)
+        what = f"outputs of layer {len(layers)}"
+        found: OutputsTotal
+        (found,) = self._pass([OutputsSum(layers, origin)], what)
+        return found.moments(origin)
 
-    def _outputs(self, layers: list[Layer]) -> Below:
-        """Moments and centred scatter of the outputs, from one pass."""
-        origin = self._near(layers)
-        sums = [OutputsSum(layers, origin)]
-        ((size, total, scatter),) = self._pass(sums, f"outputs of layer {len(layers)}")
-        scatter = centre_scatter(scatter, total / size, size)
-        mean = origin.astype(self.dtype).astype(np.float64) + total / size
-        return Below(moments_from_scatter(size, mean, scatter), scatter)
-
-    def _near(self, layers: list[Layer]) -> Array:
-        """A guess of the mean output: sums around it lose no digits to it."""
-        block = self.blocks.first()
-        ones = OutputsSum(layers, np.zeros(layers[-1].coef_.shape[1]), False)
-        size, total, _ = ones.add(ones.empty(), block)
+    def mean_output(self, layers: Sequence[Layer]) -> Array:
+        ((size, total),) = self._pass([MeanOutputSum(layers)], "mean output")
         return np.asarray(total / size)
 
 
@@ -365,6 +388,3 @@ def _gathered(results: list[Any], system: System) -> tuple[Solution, Array | Non
     found.n_iter = max(result.n_iter for result, _, _ in results)
     found.converged = all(result.converged for result, _, _ in results)
     return found, gram
-
-
-__all__ = ["Corpus", "Plan", "Request", "Size", "Streamed", "fit_passes"]

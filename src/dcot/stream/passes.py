@@ -31,6 +31,11 @@ class Passes(Protocol):
         """Whether more than one pass can be made."""
         ...
 
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Names of the parts that were left out so far, each with the reason."""
+        ...
+
     def totals(self, sums: Sequence[Sum], message: str) -> list[Any]:
         """The totals of several sums, in one pass."""
         ...
@@ -66,6 +71,10 @@ class LocalPasses:
     @property
     def rereadable(self) -> bool:
         return self.source.rereadable
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        return self.source.skipped
 
     def map(self, function: Callable[[Any], Any]) -> Self:
         mapped = type(self)(self.source, self.progress, (*self.steps, function))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.core.layers import BLOCK_BYTES, Settings
+from dcot.core.layers import BLOCK_BYTES
+from dcot.core.options import FitOptions
 from dcot.core.solvers._base import COLUMNS
 from dcot.core.solvers.choice import DENSE, SPARSE, allowance
 from dcot.errors import InvalidParameterError, OutOfMemoryError
@@ -29,7 +30,7 @@ SMALLEST_SHIFT = 1e-5
 
 
 @dataclass(frozen=True)
-class Corpus:
+class CorpusSize:
     """What is known of a corpus before it is summed.
 
     Attributes
@@ -116,7 +117,7 @@ class Plan:
         )
 
 
-def plans(corpus: Corpus, r: int, itemsize: int, noise: float) -> list[Plan]:
+def plans(corpus: CorpusSize, r: int, itemsize: int, noise: float) -> list[Plan]:
     """All ways, with their costs."""
     d, s, threads = corpus.d, itemsize, n_threads()
     dense, sparse = DENSE * threads * 4 / s, SPARSE * threads * 4 / s
@@ -151,17 +152,17 @@ def plans(corpus: Corpus, r: int, itemsize: int, noise: float) -> list[Plan]:
 
 
 def choose_plan(
-    corpus: Corpus, r: int, itemsize: int, settings: Settings, *, rereadable: bool = True
+    corpus: CorpusSize, r: int, itemsize: int, options: FitOptions, *, rereadable: bool = True
 ) -> Plan:
     """The quickest way by prediction among those that fit and that the source allows."""
-    wanted = settings.solver
+    wanted = options.solver
     if wanted == "dual":
         raise InvalidParameterError(
             "solver='dual' holds the documents, which a source of batches is there to avoid: use "
             "'auto', 'primal' or 'cg', or fit one matrix"
         )
-    budget = allowance(settings.memory_limit)
-    able = plans(corpus, r, itemsize, settings.noise[0])
+    budget = allowance(options.memory_limit)
+    able = plans(corpus, r, itemsize, options.noise[0])
     able = [plan for plan in able if wanted in ("auto", plan.solver) or plan.storage == "dense"]
     if not rereadable:
         able = [plan for plan in able if plan.storage != "none"]
@@ -176,7 +177,7 @@ def _memory(plan: Plan) -> float:
     return plan.memory
 
 
-def narrowed(plan: Plan, corpus: Corpus, itemsize: int, budget: float) -> Plan | None:
+def narrowed(plan: Plan, corpus: CorpusSize, itemsize: int, budget: float) -> Plan | None:
     """Products by passes for fewer right-hand sides at a time: more passes, less memory."""
     if plan.storage != "none" or plan.memory <= budget:
         return None
@@ -194,7 +195,7 @@ def narrowed(plan: Plan, corpus: Corpus, itemsize: int, budget: float) -> Plan |
 
 
 def _too_large(
-    plan: Plan, corpus: Corpus, r: int, budget: float, rereadable: bool
+    plan: Plan, corpus: CorpusSize, r: int, budget: float, rereadable: bool
 ) -> OutOfMemoryError:
     again = "" if rereadable else "a source that can be read again, "
     return OutOfMemoryError(

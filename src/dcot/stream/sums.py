@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.core.centred import Matrix, gram_lower, scale_rows, times
-from dcot.core.layers import CACHE_BYTES, Layer, row_blocks
+from dcot.core.centred import Matrix, times
+from dcot.core.layers import CACHE_BYTES, Layer, OutputsTotal, row_blocks
 from dcot.core.moments import Moments
 from dcot.runtime.resources import run_threads
+from dcot.stream.blocks import Block
 
 Array = NDArray[Any]
 
@@ -22,68 +22,6 @@ Array = NDArray[Any]
 PANEL = 1024
 FEW = 32  # where fewer than one cell in so many is met, those that are are noted one by one
 PAGE = 4096  # bytes that an operating system gives at a time, at the least
-
-
-@dataclass
-class Block:
-    """Some documents as they enter the sums: CSR or dense, with weights, from row ``start`` on."""
-
-    X: Matrix
-    weights: Array | None = None
-    start: int = 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape  # type: ignore[no-any-return]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what can be made again: a block may be sent to another process."""
-        return {"X": self.X, "weights": self.weights, "start": self.start}
-
-    @property
-    def nbytes(self) -> int:
-        X = self.X
-        return int(X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes)
-
-    @classmethod
-    def stack(cls, blocks: Sequence[Block]) -> Block:
-        """Blocks that follow one another, as one."""
-        matrices = [block.X for block in blocks]
-        sparse = any(map(sp.issparse, matrices))
-        if sparse:
-            matrices = [sp.csr_array(matrix) for matrix in matrices]
-        X = sp.vstack(matrices, format="csr") if sparse else np.vstack(matrices)
-        known = [block.weights for block in blocks if block.weights is not None]
-        weights = np.concatenate(known) if len(known) == len(blocks) else None
-        return cls(X, weights, blocks[0].start)
-
-    def rows(self, first: int, stop: int) -> Block:
-        """Some of the documents."""
-        weights = None if self.weights is None else self.weights[first:stop]
-        return Block(self.X[first:stop], weights, self.start + first)
-
-    @cached_property
-    def rooted(self) -> Matrix:
-        """X with its rows multiplied by the square roots of the weights."""
-        if self.weights is None:
-            return self.X
-        return scale_rows(self.X, np.sqrt(self.weights).astype(self.X.dtype))
-
-    @cached_property
-    def sparse(self) -> Block:
-        """The same as CSR."""
-        if sp.issparse(self.X):
-            return self
-        return Block(sp.csr_array(self.X), self.weights, self.start)
-
-    @cached_property
-    def transpose(self) -> Matrix:
-        return self.rooted.T.tocsr() if sp.issparse(self.X) else self.rooted.T
-
-    @cached_property
-    def root(self) -> Array:
-        ones = np.ones(self.X.shape[0], dtype=self.X.dtype)
-        return ones if self.weights is None else np.sqrt(self.weights).astype(self.X.dtype)
 
 
 @dataclass
@@ -331,38 +269,64 @@ def add_transposed(total: Array, X: Matrix, dense: Array) -> Array:
 
 @dataclass
 class OutputsSum:
-    """Size, Σ(z − origin) and its scatter (lower triangle) for the outputs z of some layers."""
+    """What the outputs of the last of some layers add up to, around ``origin``."""
 
     layers: Sequence[Layer]
     origin: Array
-    scatter: bool = True
 
-    def empty(self) -> Any:
-        width, dtype = len(self.origin), self.layers[0].coef_.dtype
-        scatter = np.zeros((width, width), dtype=dtype) if self.scatter else None
-        return 0.0, np.zeros(width), scatter
+    def empty(self) -> OutputsTotal:
+        return OutputsTotal.empty(len(self.origin), self.layers[0].coef_.dtype)
 
-    def add(self, total: Any, block: Block) -> Any:
-        size, sums, scatter = total
-        dtype, width = self.layers[0].coef_.dtype, len(self.origin)
-        origin = self.origin.astype(dtype)
-        for rows in row_blocks(block.shape[0], width * dtype.itemsize, CACHE_BYTES):
-            Z = block.X[rows]
-            for layer in self.layers:
-                Z = layer.outputs(Z)
-            Z -= origin
-            w = None if block.weights is None else block.weights[rows]
-            size += len(Z) if w is None else float(w.sum())
-            sums = sums + (Z.sum(axis=0, dtype=np.float64) if w is None else w @ Z)
-            if scatter is not None:
-                if w is not None:
-                    Z *= np.sqrt(w).astype(dtype)[:, None]
-                scatter = gram_lower(Z.T, out=scatter)
-        return size, sums, scatter
+    def add(self, total: OutputsTotal, block: Block) -> OutputsTotal:
+        for Z, weights in _outputs(self.layers, block):
+            total = total.plus(Z, weights, self.origin.astype(Z.dtype))
+        return total
 
-    def merge(self, left: Any, right: Any) -> Any:
-        scatter = None if left[2] is None else left[2] + right[2]
-        return left[0] + right[0], left[1] + right[1], scatter
+    def merge(self, left: OutputsTotal, right: OutputsTotal) -> OutputsTotal:
+        return left + right
+
+
+@dataclass
+class MeanOutputSum:
+    """Weight of the documents, and the sum of the outputs of the last of some layers."""
+
+    layers: Sequence[Layer]
+
+    def empty(self) -> tuple[float, Array]:
+        return 0.0, np.zeros(self.layers[-1].coef_.shape[1])
+
+    def add(self, total: tuple[float, Array], block: Block) -> tuple[float, Array]:
+        size, sums = total
+        for Z, weights in _outputs(self.layers, block):
+            size += len(Z) if weights is None else float(weights.sum())
+            sums = sums + (Z.sum(axis=0, dtype=np.float64) if weights is None else weights @ Z)
+        return size, sums
+
+    def merge(self, left: tuple[float, Array], right: tuple[float, Array]) -> tuple[float, Array]:
+        return left[0] + right[0], left[1] + right[1]
+
+
+def _outputs(layers: Sequence[Layer], block: Block) -> Iterator[tuple[Array, Array | None]]:
+    """Outputs of the last layer for a few documents at a time, with their weights."""
+    coef = layers[-1].coef_
+    for rows in row_blocks(block.shape[0], coef.shape[1] * coef.itemsize, CACHE_BYTES):
+        Z: Matrix = block.X[rows]
+        for layer in layers:
+            Z = layer.outputs(Z)
+        yield Z, None if block.weights is None else block.weights[rows]
+
+
+class CountSum:
+    """How many documents there are."""
+
+    def empty(self) -> int:
+        return 0
+
+    def add(self, total: int, block: Block) -> int:
+        return total + block.shape[0]
+
+    def merge(self, left: int, right: int) -> int:
+        return left + right
 
 
 @dataclass

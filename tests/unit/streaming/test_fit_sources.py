@@ -13,9 +13,10 @@ from tests.unit.streaming.corpus import matrix
 from tests.unit.streaming.same import assert_same_model
 
 from dcot import DCoT
+from dcot.core.fit import FitOptions
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
 from dcot.stream import Blocks, NpzFiles, Repeatable, fitting
-from dcot.stream.plan import Corpus, Plan, choose_plan, meetings, plans
+from dcot.stream.plan import CorpusSize, Plan, choose_plan, meetings, plans
 
 WAYS = [("packed", "cholesky", 40), ("packed", "cg", 40), ("sparse", "cg", 40), ("none", "cg", 40)]
 
@@ -249,13 +250,11 @@ def test_too_large_for_every_way(X):
 def corpus(d, n, length=40):
     frequency = np.maximum(n * length / (np.arange(1, d + 1) * np.log(d)), 1)
     nnz = float(n * length)
-    return Corpus(d, n, nnz, nnz * length / 2, np.minimum(frequency, n), nnz / 3e7)
+    return CorpusSize(d, n, nnz, nnz * length / 2, np.minimum(frequency, n), nnz / 3e7)
 
 
 def settings_for(limit, solver="auto"):
-    from dcot.core.layers import Settings
-
-    return Settings((0.9,), (1.0,), solver=solver, memory_limit=limit)
+    return FitOptions(noise=(0.9,), shrinkage=(1.0,), solver=solver, memory_limit=limit)
 
 
 @pytest.mark.parametrize(

@@ -180,9 +180,7 @@ def test_min_df_above_the_undercount_makes_a_bounded_vocabulary_exact():
 
 
 def test_a_bounded_vocabulary_says_what_may_be_missing(capsys, monkeypatch):
-    from dcot import _vectorizer_streaming
-
-    monkeypatch.setattr(_vectorizer_streaming, "_SHARE", 0.0)
+    monkeypatch.setattr("dcot.text.fitting.VOCABULARY_SHARE", 0.0)
     documents = texts(2000, n_terms=1500)
     model = vectorizer(verbose=True, min_df=2).fit(
         lambda: (documents[i : i + 100] for i in range(0, 2000, 100))

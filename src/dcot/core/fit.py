@@ -1,0 +1,252 @@
+"""A fit is a value: documents and options in, a frozen ``FittedDCoT`` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.core.centred import Centred, Matrix
+from dcot.core.corruption import System
+from dcot.core.layers import DocumentsInMemory, Layer, OutputMoments, stack_layers
+from dcot.core.moments import Moments
+from dcot.core.options import FitOptions
+from dcot.core.prototypes import choose_prototypes
+from dcot.core.representation import Representation
+from dcot.core.solvers import SOLVERS, primal
+from dcot.core.solvers.choice import allowance, check_memory, choose, shape_of
+from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
+from dcot.runtime.resources import format_bytes
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class FittedDCoT:
+    """What a fit has learned.
+
+    Attributes
+    ----------
+    representation : how documents become features: the layers, and what is made of their outputs
+    prototypes : columns of the prototypes, in increasing order
+    n_documents : how many documents were learned from, or their total weight
+    n_terms : columns of the documents
+    plan : how a source of batches was read; None for documents in memory
+    skipped : batches of a source that were left out, with the reason
+    moments : what ``partial_fit`` adds to; None after other fits
+    """
+
+    representation: Representation
+    prototypes: Array
+    n_documents: float
+    n_terms: int
+    plan: Any = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    moments: Moments | None = None
+
+    @property
+    def layers(self) -> Sequence[Layer]:
+        return self.representation.layers
+
+    @property
+    def dtype(self) -> Any:
+        """The precision of the coefficients, in which documents are transformed."""
+        return self.layers[0].coef_.dtype
+
+    @property
+    def converged(self) -> bool:
+        return all(layer.converged_ for layer in self.layers)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the features."""
+        made = self.representation
+        if made.components is not None:
+            return int(made.components.shape[1])
+        return int(made.width + (self.n_terms if made.output == "concat" else 0))
+
+    def feature_names(self, terms: Sequence[Any]) -> list[str]:
+        """Names of the features, such as ``dcot1_oil``: layer and prototype."""
+        made = self.representation
+        if made.components is not None:
+            return [f"dcot_{index}" for index in range(self.n_features)]
+        depth = len(self.layers)
+        shown = [depth] if made.output == "last" else range(1, depth + 1)
+        names = [str(term) for term in terms] if made.output == "concat" else []
+        chosen = [terms[column] for column in self.prototypes]
+        return names + [f"dcot{layer}_{term}" for layer in shown for term in chosen]
+
+
+def fit(X: Matrix, weights: Array | None, options: FitOptions) -> FittedDCoT:
+    """Learn from documents in memory.
+
+    Parameters
+    ----------
+    X : documents × terms, CSR with sorted indices or a C-contiguous array, of the dtype to
+        compute in
+    weights : how often each document counts, or None for once
+    options : the settings
+    """
+    return next(fit_path(X, weights, [options]))
+
+
+def fit_path(
+    X: Matrix, weights: Array | None, options: Sequence[FitOptions]
+) -> Iterator[FittedDCoT]:
+    """One result for each of several options, in order, for less than the cost of fitting each.
+
+    The moments are common to all. Neighbours that differ in the noise of their layers share the
+    work of the first one: a Gram matrix, a scatter matrix or a Krylov space.
+    """
+    if weights is not None and not weights.all():
+        X, weights = X[weights > 0], weights[weights > 0]
+    moments = Moments.of(X, weights)
+    check_not_empty(moments)
+    centred = Centred.of(X, moments.mean, weights)
+    for group in _sharing(moments, options):
+        wanted = group[0][0]
+        prototypes = choose_prototypes(wanted.prototypes, wanted.n_prototypes, moments)
+        check_depth(len(prototypes), X.dtype.itemsize, max(o.n_layers for o, _ in group), wanted)
+        firsts = _first_layers(centred, moments, prototypes, group)
+        for (one, _), first in zip(group, firsts, strict=True):
+            corpus = DocumentsInMemory(X, weights, allowance(one.memory_limit))
+            layers = stack_layers(first, one, corpus)
+            made = Representation(layers, one.output, one.normalize)
+            if one.n_components is not None:
+                made = made.compressed(X, weights, one.n_components, one.random_state)
+            yield FittedDCoT(made, prototypes, moments.n, X.shape[1])
+
+
+def fit_moments(moments: Moments, options: FitOptions) -> FittedDCoT:
+    """Learn from the moments of a corpus alone: one layer, or any depth without squashing."""
+    if options.n_layers > 1 and options.squash != "identity":
+        raise InvalidParameterError(
+            "several layers with squash='tanh' cannot be learned from moments: the documents "
+            "have to be seen again; use fit, n_layers=1 or squash='identity'"
+        )
+    check_not_empty(moments)
+    prototypes = choose_prototypes(options.prototypes, options.n_prototypes, moments)
+    system = options.system(moments, 0)
+    inputs = OutputMoments(moments, moments.centred_scatter())
+    solution = next(primal.solve_scatter(inputs.scatter.copy(), prototypes, [system]))
+    first = Layer.solved(solution, "primal", system, moments, prototypes, options.squash)
+    below = inputs.after(first) if options.n_layers > 1 else None
+    layers = stack_layers(first, options, None, below)
+    made = Representation(layers, options.output, options.normalize)
+    return FittedDCoT(made, prototypes, moments.n, moments.n_terms, moments=moments)
+
+
+# -- the first layer ----------------------------------------------------------------------------
+
+
+def _sharing(
+    moments: Moments, options: Sequence[FitOptions]
+) -> Iterator[list[tuple[FitOptions, System]]]:
+    """Runs of options, with their systems, whose first layers are solved together."""
+    group: list[tuple[FitOptions, System]] = []
+    for one in options:
+        system = one.system(moments, 0)
+        if group and not _together(group[0], (one, system)):
+            yield group
+            group = []
+        group.append((one, system))
+    if group:
+        yield group
+
+
+def _together(first: tuple[FitOptions, System], other: tuple[FitOptions, System]) -> bool:
+    """Whether systems have one scale, both with noise, and the same prototypes and solver."""
+    a, b = first[0], other[0]
+    same = (
+        (a.prototypes is b.prototypes or a.prototypes == b.prototypes)
+        and a.n_prototypes == b.n_prototypes
+        and (a.solver, a.tol, a.max_iter) == (b.solver, b.tol, b.max_iter)
+        and a.memory_limit == b.memory_limit
+    )
+    noisy = first[1].shift > 0 and other[1].shift > 0
+    return same and noisy and np.array_equal(first[1].scale, other[1].scale)
+
+
+def _first_layers(
+    centred: Centred,
+    moments: Moments,
+    prototypes: Array,
+    group: Sequence[tuple[FitOptions, System]],
+) -> Iterator[Layer]:
+    options, systems = group[0][0], [system for _, system in group]
+    solver, tol, max_iter = options.solver, options.tol, options.max_iter
+    limit = options.memory_limit
+    if solver == "auto":
+        solver = choose(centred, prototypes, systems, limit=limit, tol=tol, max_iter=max_iter)
+    else:
+        check_memory(solver, shape_of(centred, len(prototypes), len(systems)), limit)
+    say = partial(options.progress, f"layer 1 ({solver})")
+    say(0.0)
+    solutions = SOLVERS[solver].solve(
+        centred, prototypes, systems, tol=tol, max_iter=max_iter, progress=say
+    )
+    for (one, system), solution in zip(group, solutions, strict=True):
+        yield Layer.solved(solution, solver, system, moments, prototypes, one.squash)
+
+
+# -- checks -------------------------------------------------------------------------------------
+
+
+def check_weights(sample_weight: Any, n: int) -> Array | None:
+    """Weights of n documents as float64."""
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"sample_weight must be numbers, one for each of the {n} documents: {error}"
+        ) from error
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise InvalidInputError(
+            f"sample_weight must have one entry for each of the {n} documents, got shape "
+            f"{weights.shape}"
+        )
+    if not np.isfinite(weights).all() or weights.min() < 0 or not weights.any():
+        raise InvalidInputError(
+            "sample_weight must be finite, not negative and not all zero: weights say how often "
+            "a document counts"
+        )
+    return weights
+
+
+def check_not_empty(moments: Moments) -> None:
+    """Refuse documents without any value."""
+    if not moments.squares.any():
+        raise InvalidInputError(
+            f"all {moments.n:g} documents are empty (every value of X is zero): there is nothing "
+            "to learn from; check the vocabulary that counted them"
+        )
+
+
+def check_depth(r: int, itemsize: int, n_layers: int, options: FitOptions) -> None:
+    """Later layers hold r × r matrices: the map, its system and the scatter of the layer below."""
+    needed, allowed = 3.0 * r * r * itemsize, allowance(options.memory_limit)
+    if n_layers > 1 and needed > allowed:
+        raise OutOfMemoryError(
+            f"a layer from {r} to {r} prototypes needs about {format_bytes(needed)}, and "
+            f"{format_bytes(allowed)} are allowed: use fewer n_prototypes or n_layers=1, or raise "
+            "memory_limit"
+        )
+
+
+__all__ = [
+    "FitOptions",
+    "FittedDCoT",
+    "check_not_empty",
+    "check_weights",
+    "fit",
+    "fit_moments",
+    "fit_path",
+]

@@ -1,0 +1,137 @@
+"""``FitOptions``: every setting of a fit, checked, with errors that say what to do."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.core.corruption import System, marginalise
+from dcot.core.moments import Moments
+from dcot.core.prototypes import PrototypeChoice, columns_of
+from dcot.core.solvers import SOLVERS
+from dcot.errors import InvalidParameterError
+from dcot.runtime.progress import Progress, silent
+
+MAX_LAYERS = 100
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """What a fit needs to know besides the documents; ``dcot.DCoT`` documents each setting.
+
+    ``noise`` and ``shrinkage`` have one value per layer, so their length is the number of layers.
+    Prototypes given by name become columns by ``named``. ``memory_limit`` is in bytes.
+    """
+
+    noise: tuple[float, ...] = (0.9, 0.8)
+    shrinkage: tuple[float, ...] = (1.0, 0.0)
+    ridge: float = 0.0
+    squash: str = "identity"
+    n_prototypes: int = 3000
+    prototypes: PrototypeChoice = "document_frequency"
+    output: str = "layers"
+    normalize: str | None = "unit"
+    n_components: int | None = None
+    solver: str = "auto"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    memory_limit: float | None = None
+    random_state: Any = None
+    progress: Progress = silent
+
+    def __post_init__(self) -> None:
+        check_integer("n_layers", len(self.noise), MAX_LAYERS)
+        if len(self.shrinkage) != len(self.noise):
+            raise InvalidParameterError(
+                f"noise is for {len(self.noise)} layers and shrinkage for {len(self.shrinkage)}: "
+                "give both one value per layer"
+            )
+        for value in self.noise:
+            check_noise(value)
+        for value in self.shrinkage:
+            check_number("shrinkage", value)
+        check_number("ridge", self.ridge)
+        check_choice("squash", self.squash, ("identity", "tanh"))
+        check_integer("n_prototypes", self.n_prototypes)
+        check_choice("output", self.output, ("layers", "concat", "last"))
+        check_choice("normalize", self.normalize, ("unit", "center", None))
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components)
+        check_choice("solver", self.solver, ("auto", *SOLVERS))
+        check_number("tol", self.tol, positive=True)
+        check_integer("max_iter", self.max_iter)
+
+    @property
+    def n_layers(self) -> int:
+        return len(self.noise)
+
+    @property
+    def means(self) -> bool:
+        """Whether the mean output of every layer is wanted."""
+        return self.normalize is not None
+
+    def named(self, terms: Array | None) -> FitOptions:
+        """The same with prototypes that were given by name as columns of ``terms``."""
+        if isinstance(self.prototypes, str) or callable(self.prototypes) or terms is None:
+            return self
+        given = np.asarray(self.prototypes)
+        if given.dtype.kind not in "OUST":
+            return self
+        return replace(self, prototypes=columns_of(given, terms))
+
+    def system(self, moments: Moments, index: int) -> System:
+        """The linear system of layer ``index`` (from 0) for inputs with these moments."""
+        noise, shrinkage = self.noise[index], self.shrinkage[index]
+        return marginalise(moments, noise, shrinkage=shrinkage, ridge=self.ridge)
+
+
+def by_layer(
+    name: str, value: Any, n_layers: int, check: Callable[[Any], None]
+) -> tuple[float, ...]:
+    """One number per layer from a number or a sequence, whose last value goes on."""
+    values = [value] if isinstance(value, numbers.Real) else value
+    try:
+        found = [float(entry) for entry in values]
+    except (TypeError, ValueError):
+        found = []
+    if not found or any(isinstance(entry, str) for entry in values):
+        raise InvalidParameterError(
+            f"{name} must be a number, or a sequence with one number per layer, got {value!r}"
+        )
+    for entry in found:  # also those that no layer uses: they are mistakes all the same
+        check(entry)
+    return tuple((found + [found[-1]] * n_layers)[:n_layers])
+
+
+def check_noise(value: Any) -> None:
+    """Refuse what is no probability of removing a term."""
+    if not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
+        hint = ": with every term removed there is nothing to learn from" if value == 1 else ""
+        raise InvalidParameterError(f"noise must be in [0, 1), got {value}{hint}")
+
+
+def check_integer(name: str, value: Any, most: float = float("inf")) -> None:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or not 1 <= int(value) <= most:
+        wanted = "a positive integer" if np.isinf(most) else f"an integer from 1 to {most}"
+        raise InvalidParameterError(f"{name} must be {wanted}, got {value!r}")
+
+
+def check_number(name: str, value: Any, positive: bool = False) -> None:
+    wanted = "positive" if positive else "zero or more"
+    number = float(value) if isinstance(value, numbers.Real) else float("nan")
+    if not np.isfinite(number) or number < 0 or (positive and number == 0):
+        raise InvalidParameterError(f"{name} must be a number, {wanted}, got {value!r}")
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise InvalidParameterError(f"{name} must be one of {listed}, got {value!r}")
