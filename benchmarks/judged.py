@@ -58,9 +58,6 @@ def classes(name: str, corpus: Corpus, n_words: int) -> JudgedCollection:
 def made() -> Iterator[JudgedCollection]:
     """Those whose corpora can be had; the others are named on standard error."""
     recipes: dict[str, Callable[[], JudgedCollection]] = {
-        "docstrings-items": lambda: items(
-            "docstrings-items", load("docstrings"), at(". ", least=10)
-        ),
         "reuters-items": lambda: items("reuters-items", load("reuters-text"), at("\n\n", least=20)),
         "dmoz-items": lambda: items("dmoz-items", load("dmoz"), first_words(4, least=6)),
         "r52-classes": lambda: classes("r52-classes", load("r52"), 8),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dcot.bench import demo
-from dcot.datasets import Corpus, load_docstrings
+from dcot.datasets import Corpus, load_everyday
 from dcot.plots import accuracy_bars, word_columns
 
 mpl.use("agg")
@@ -15,17 +15,17 @@ mpl.use("agg")
 
 @pytest.fixture(scope="module")
 def found():
-    full = load_docstrings()
-    kept = np.flatnonzero(np.isin(full.labels, ["email", "scipy.linalg", "logging", "decimal"]))
+    full = load_everyday()
+    kept = np.flatnonzero(np.isin(full.labels, ["chess", "cooking", "law", "weather"]))
     is_test = np.isin(kept, full.test)
     corpus = Corpus(
-        name="some docstrings",
+        name="four topics",
         texts=[full.texts[row] for row in kept],
         labels=full.labels[kept],
         train=np.flatnonzero(~is_test),
         test=np.flatnonzero(is_test),
     )
-    return demo.run(corpus, words=("eigenvalue", "nosuchword"), draws=2, say=lambda text: None)
+    return demo.run(corpus, words=("stalemate", "nosuchword"), draws=2, say=lambda text: None)
 
 
 def test_every_system_learns_something(found):
@@ -36,16 +36,16 @@ def test_every_system_learns_something(found):
 
 
 def test_words_mean_what_they_should(found):
-    assert list(found.columns) == ["(empty)", "eigenvalue"]
-    names = [name for name, _ in found.columns["eigenvalue"]]
-    assert "matrix" in names or "eigenvalues" in names
-    values = [value for _, value in found.columns["eigenvalue"]]
+    assert list(found.columns) == ["(empty)", "stalemate"]
+    names = [name for name, _ in found.columns["stalemate"]]
+    assert {"queen", "rook", "pawn", "king"} & set(names)
+    values = [value for _, value in found.columns["stalemate"]]
     assert values == sorted(values, reverse=True)
 
 
 def test_what_is_printed(found):
     assert "dCoT" in demo.table(found)
-    assert "eigenvalue" in demo.words_table(found.columns).splitlines()[0]
+    assert "stalemate" in demo.words_table(found.columns).splitlines()[0]
 
 
 def test_picture(found, tmp_path):

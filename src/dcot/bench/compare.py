@@ -110,7 +110,7 @@ def _task(
         return task_of(corpus)
     path = Path(corpus)
     if str(corpus) in datasets.available() and not path.exists():
-        options: dict[str, Any] = {} if str(corpus) == "docstrings" else {"data_dir": data}
+        options: dict[str, Any] = {} if str(corpus) == "everyday" else {"data_dir": data}
         if str(corpus) == "reuters-text":
             options["subset"] = "single"  # one label a document
         return task_of(datasets.load(str(corpus), **options))

@@ -1,4 +1,4 @@
-"""The main job on the embedded corpus: learn without labels, classify with few, read the words.
+"""The demo on the embedded corpus: learn without labels, classify with few, look at words.
 
 Run as ``python -m dcot.bench.demo``; ``make demo`` does.
 """
@@ -20,7 +20,7 @@ from sklearn.preprocessing import normalize
 
 from dcot.bench.experiments.words import STAND_IN_WORDS, columns_of
 from dcot.classifier.ridge import KernelRidge, targets_of
-from dcot.datasets import Corpus, load_docstrings
+from dcot.datasets import Corpus, load_everyday
 from dcot.estimator import DCoT
 from dcot.text import TermCounter, TermWeighting
 
@@ -35,7 +35,7 @@ DRAWS = 5
 
 @dataclass
 class Demo:
-    """What the demo found."""
+    """Results of the demo."""
 
     corpus: Corpus
     accuracies: dict[str, list[float]]
@@ -51,14 +51,14 @@ def run(
     say: Callable[[str], None] = print,
 ) -> Demo:
     """Compare the representations on a corpus of texts, by default the embedded one."""
-    corpus = load_docstrings() if corpus is None else corpus
+    corpus = load_everyday() if corpus is None else corpus
     say(f"{corpus}\n")
     counter = TermCounter(
         stop_words="english", token_pattern=r"(?u)\b[^\W\d_]{2,}\b", min_df=2, dtype=np.float32
     )
     counts = counter.fit_transform(corpus.texts)
     tfidf = TermWeighting("tfidf", sublinear_tf=True).fit_transform(counts)
-    DCoT(5, solver="cg").fit(tfidf[:64])  # compiles, once per machine; not part of learning
+    DCoT(5, solver="cg").fit(tfidf[:64])  # compiles once per machine, which is not learning time
     model = DCoT()
     candidates, seconds = _representations(counts, tfidf, model)
     say(f"{model.solver_} solver, {len(model.prototypes_)} prototypes, {len(model.layers_)} layers")
@@ -106,7 +106,7 @@ def _few_labels(corpus: Corpus, seed: int) -> Array:
 
 
 def _accuracy(features: list[Any], corpus: Corpus, labelled: Array) -> float:
-    """On the test documents; of several features those with the least leave-one-out error."""
+    """Accuracy on the test documents, with the features of least leave-one-out error."""
 
     def products(F: Any, rows: Array) -> Array:
         kernel = F[rows] @ F[labelled].T
@@ -122,9 +122,10 @@ def _accuracy(features: list[Any], corpus: Corpus, labelled: Array) -> float:
 def table(demo: Demo) -> str:
     """Accuracy by system as text."""
     n_classes = len(demo.corpus.target_names)
+    draws = len(next(iter(demo.accuracies.values())))
     lines = [
         f"Accuracy on {len(demo.corpus.test)} held-out documents of {n_classes} classes, "
-        f"{LABELS_PER_CLASS} labelled documents a class, mean of {DRAWS} draws:",
+        f"{LABELS_PER_CLASS} labelled documents per class, mean of {draws} draws:",
         "",
         f"  {'':14} {'accuracy':>9} {'± sd':>6} {'learned in':>11}",
     ]
@@ -159,7 +160,7 @@ def picture(demo: Demo) -> Any:
     figure, (left, right) = pyplot.subplots(
         1, 2, figsize=(14, 4.2), width_ratios=(1, 2.2), layout="constrained"
     )
-    few = f"{LABELS_PER_CLASS} labels a class"
+    few = f"{LABELS_PER_CLASS} labels per class"
     accuracy_bars(demo.accuracies, ax=left, title=f"{few}, {len(demo.corpus.target_names)} classes")
     word_columns(demo.columns, ax=right, title="What a word means (first: the empty document)")
     return figure
@@ -174,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     start = time.perf_counter()
     demo = run()
-    print(f"{table(demo)}\n\nWhat words are rebuilt into, the bias subtracted:\n")
+    print(f"{table(demo)}\n\nWhat words are reconstructed as, the bias subtracted:\n")
     print(words_table(demo.columns))
     options.output.mkdir(parents=True, exist_ok=True)
     path = options.output / "demo.png"

@@ -78,7 +78,7 @@ class Context:
                 return None
             if task.stands_for:
                 self.note(
-                    f"{name} was not found: the embedded corpus of docstrings stands in for it. "
+                    f"{name} was not found: the embedded corpus stands in for it. "
                     "Its figures say nothing about the paper's corpus. Name the directory with the "
                     "data (--data DIR, or DCOT_DATA) for the real one."
                 )

@@ -27,9 +27,9 @@ CORPORA: dict[str, tuple[str, dict[str, Any]]] = {
     "r8": ("r8", {}),
     "r52": ("r52", {}),
     "20newsgroups": ("20newsgroups", {}),
-    "docstrings": ("docstrings", {}),
+    "everyday": ("everyday", {}),
 }
-STAND_IN = "docstrings"
+STAND_IN = "everyday"
 SAMPLE_SEED = 20120731
 # Words of two letters or more; English stop words are left out, and so are words that a single
 # document to learn from has (the paper too removed rare terms from Dmoz).

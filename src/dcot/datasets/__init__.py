@@ -10,7 +10,7 @@ from __future__ import annotations
 from dcot.datasets._beir import JudgedCollection, load_beir
 from dcot.datasets._corpus import Corpus
 from dcot.datasets._dmoz import load_dmoz
-from dcot.datasets._docstrings import load_docstrings
+from dcot.datasets._everyday import load_everyday
 from dcot.datasets._imdb import load_imdb
 from dcot.datasets._orange import load_20newsgroups, load_r8, load_r52
 from dcot.datasets._own import load_folder, load_table
@@ -26,7 +26,7 @@ __all__ = [
     "load_20newsgroups",
     "load_beir",
     "load_dmoz",
-    "load_docstrings",
+    "load_everyday",
     "load_folder",
     "load_imdb",
     "load_r8",

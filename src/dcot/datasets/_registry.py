@@ -7,7 +7,7 @@ from typing import Any
 
 from dcot.datasets._corpus import Corpus
 from dcot.datasets._dmoz import load_dmoz
-from dcot.datasets._docstrings import load_docstrings
+from dcot.datasets._everyday import load_everyday
 from dcot.datasets._imdb import load_imdb
 from dcot.datasets._orange import load_20newsgroups, load_r8, load_r52
 from dcot.datasets._reuters_matrix import load_reuters_matrix
@@ -19,7 +19,7 @@ __all__ = ["available", "load"]
 _LOADERS: dict[str, Callable[..., Corpus]] = {
     "20newsgroups": load_20newsgroups,
     "dmoz": load_dmoz,
-    "docstrings": load_docstrings,
+    "everyday": load_everyday,
     "imdb": load_imdb,
     "r8": load_r8,
     "r52": load_r52,

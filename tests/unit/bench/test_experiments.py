@@ -142,7 +142,7 @@ def test_what_is_measured(task, monkeypatch, name):
 
 def test_a_measurement_of_its_own(monkeypatch):
     monkeypatch.delenv("DCOT_DATA", raising=False)
-    request = {"corpus": "docstrings", "system": "TF-IDF", "size": "small", "sample": (60, 20, 0)}
+    request = {"corpus": "everyday", "system": "TF-IDF", "size": "small", "sample": (60, 20, 0)}
     found = measuring.measure(request)
     assert found["documents"] == 60
     assert found["seconds"] > 0

@@ -315,7 +315,7 @@ def test_without_data_the_embedded_corpus_stands_in_and_says_so(tiny):
     assert done.failures == []
     assert any("stands in" in note for note in done.results.notes)
     html = done.report.read_text()
-    assert "docstrings, standing in for reuters" in html
+    assert "everyday, standing in for reuters" in html
     assert "say nothing about the paper" in html
 
 

@@ -52,7 +52,7 @@ def test_a_missing_corpus_is_an_error_or_a_stand_in(tmp_path, monkeypatch, task)
     with pytest.raises(DcotError, match=r"Reuters21578\.mat was not found"):
         load_task("reuters")
     found = load_task("reuters", stand_in=True)
-    assert found.name == "docstrings, standing in for reuters"
+    assert found.name == "everyday, standing in for reuters"
     assert found.stands_for == "reuters"
 
 

@@ -229,9 +229,9 @@ def test_known_corpora_and_their_parts(monkeypatch):
 
 
 def test_a_file_goes_before_a_known_corpus(here):
-    (here / "docstrings").mkdir()
-    (here / "docstrings" / "a.txt").write_text("mine")
-    assert Corpus(["docstrings"]).whole().texts == ["mine"]
+    (here / "everyday").mkdir()
+    (here / "everyday" / "a.txt").write_text("mine")
+    assert Corpus(["everyday"]).whole().texts == ["mine"]
 
 
 @pytest.mark.parametrize("command", ["fit", "predict"])

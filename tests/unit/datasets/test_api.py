@@ -20,7 +20,7 @@ def test_registry() -> None:
     assert set(dcot.datasets.available()) == {
         "20newsgroups",
         "dmoz",
-        "docstrings",
+        "everyday",
         "imdb",
         "r52",
         "r8",

@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 NAME = "words"
 WORDS = ("reagan", "bush", "nasdaq", "reproduction", "opec", "yen")
-STAND_IN_WORDS = ("eigenvalue", "chebyshev", "socket", "newline", "cosine", "centroid")
+STAND_IN_WORDS = ("asteroid", "mortgage", "plumage", "stalemate", "parsley", "verdict")
 # What the paper says is rebuilt from what.
 EXPECTED = (
     ("reagan", "president"),
