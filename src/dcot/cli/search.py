@@ -229,7 +229,7 @@ def _queries() -> list[str]:
 def _conditions(where: list[str], index: Any) -> dict[str, Any]:
     """``column=value``; the value is text or, where the index has numbers there, a number."""
     conditions: dict[str, list[Any]] = {}
-    known = {name for entry in index._records.metadata for name in entry or {}}
+    known = {name for entry in index.metadata for name in entry or {}}
     for one in where:
         name, sign, value = one.partition("=")
         if not sign:

@@ -50,6 +50,33 @@ class Contents:
             )
         return found
 
+    def finite(self, name: str, shape: tuple[int, ...]) -> Array:
+        """An array of finite numbers."""
+        found = self.array(name, shape)
+        if not np.isfinite(found).all():
+            raise ModelFormatError(f"the array {name!r} has NaN or infinite values{DAMAGED}")
+        return found
+
+    def indices(self, name: str, shape: tuple[int, ...], n: int) -> Array:
+        """An array of whole numbers from 0 to n - 1, of a signed type."""
+        found = self.array(name, shape, "i")
+        if found.size and (int(found.min()) < 0 or int(found.max()) >= n):
+            raise ModelFormatError(
+                f"the array {name!r} has numbers outside 0 … {n - 1}, which it points into{DAMAGED}"
+            )
+        return found
+
+    def offsets(self, name: str, n: int) -> Array:
+        """Where n pieces begin and end: n + 1 numbers that start with 0 and never decrease.
+
+        The caller checks the last one against what they point into. Neighbours are compared, not
+        subtracted: a difference of two of them can overflow and look right.
+        """
+        found = self.array(name, (n + 1,), "i")
+        if int(found[0]) != 0 or (found[1:] < found[:-1]).any():
+            raise ModelFormatError(f"the offsets {name!r} are not in order{DAMAGED}")
+        return found
+
     def has(self, name: str) -> bool:
         """Whether there is an array of this name."""
         return name in self.arrays or name in self.weights

@@ -1,4 +1,4 @@
-"""What a search finds: plain objects that print well."""
+"""What a search finds: plain values that print as tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, overload
 
-_SHOWN = 20
+MAX_SHOWN = 20  # hits of a query, and queries
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,10 @@ class Hit:
     ----------
     rank : 1 for the best
     id : the document's id
-    score : what documents are ordered by
-    similarity : cosine of meaning, or None if the search was by words alone
-    bm25 : BM25 of the words, or None if the search was not hybrid
+    score : what documents are ordered by. In a hybrid search it is relative to the best document
+        of the query: 1 means the best in both parts, not a perfect match
+    similarity : cosine of meaning, at most 1; None if the search was by words alone
+    bm25 : BM25 of the words; None if the search was by meaning alone
     metadata : what was given with the document, or None
     text : the document, if the index keeps texts, else None
     """
@@ -40,8 +41,7 @@ class Hits(Sequence[Hit]):
     Attributes
     ----------
     query : the query's text, or None if it was a vector
-    known : whether there was anything to search by; False for a query without known words, which
-        finds nothing
+    known : False for a query without known words or a row of zeros, which finds nothing
     """
 
     def __init__(self, hits: Sequence[Hit], query: str | None = None, known: bool = True) -> None:
@@ -83,13 +83,16 @@ class Hits(Sequence[Hit]):
         title = "" if self.query is None else f"{_shortened(self.query, 70)}\n"
         if not self._hits:
             return f"{title}  ({self._why_empty()})"
-        width = max(len(str(hit.id)) for hit in self._hits[:_SHOWN])
-        lines = [
-            f"{hit.rank:>4}  {hit.score:>7.3f}  {hit.id!s:<{width}}  {_shown(hit)}".rstrip()
-            for hit in self._hits[:_SHOWN]
+        width = max(len(str(hit.id)) for hit in self._hits[:MAX_SHOWN])
+        heads = self._heads()
+        lines = ["      " + "  ".join(f"{head:>7}" for head in heads)]
+        lines += [
+            f"{hit.rank:>4}  {'  '.join(f'{value:>7.3f}' for value in _numbers(hit))}  "
+            f"{hit.id!s:<{width}}  {_shown(hit)}".rstrip()
+            for hit in self._hits[:MAX_SHOWN]
         ]
-        if len(self._hits) > _SHOWN:
-            lines.append(f"      … {len(self._hits) - _SHOWN} more")
+        if len(self._hits) > MAX_SHOWN:
+            lines.append(f"      … {len(self._hits) - MAX_SHOWN} more")
         return title + "\n".join(lines)
 
     __repr__ = __str__
@@ -98,11 +101,14 @@ class Hits(Sequence[Hit]):
         title = "" if self.query is None else f"<p><b>{escape(self.query)}</b></p>"
         if not self._hits:
             return f"{title}<p><i>{self._why_empty()}</i></p>"
-        head = "".join(f"<th>{name}</th>" for name in ("", "score", "id", "document"))
+        heads = ("", *self._heads(), "id", "document")
+        head = "".join(f"<th>{name}</th>" for name in heads)
         rows = "".join(
-            f"<tr><td>{hit.rank}</td><td>{hit.score:.3f}</td><td>{escape(str(hit.id))}</td>"
+            f"<tr><td>{hit.rank}</td>"
+            f"{''.join(f'<td>{value:.3f}</td>' for value in _numbers(hit))}"
+            f"<td>{escape(str(hit.id))}</td>"
             f'<td style="text-align:left">{escape(_shown(hit, 200))}</td></tr>'
-            for hit in self._hits[:_SHOWN]
+            for hit in self._hits[:MAX_SHOWN]
         )
         return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
@@ -110,10 +116,19 @@ class Hits(Sequence[Hit]):
         """A polars frame with a row for each hit, and a column for each key of the metadata."""
         return _frame([self])
 
+    def _heads(self) -> tuple[str, ...]:
+        """What the numbers of a hit are."""
+        first = self._hits[0]
+        if first.bm25 is None:
+            return ("cosine",)
+        return ("BM25",) if first.similarity is None else ("score", "cosine", "BM25")
+
     def _why_empty(self) -> str:
-        if not self.known:
-            return "nothing found: no word of the query is known"
-        return "nothing found: no document in the index may be shown"
+        if self.known:
+            return "nothing found: the index is empty, or no document fits the filter"
+        if self.query is None:
+            return "nothing found: the query is a row of zeros, which has no direction"
+        return "nothing found: no word of the query is known"
 
 
 class Results(Sequence[Hits]):
@@ -140,14 +155,14 @@ class Results(Sequence[Hits]):
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        shown = "\n\n".join(str(hits) for hits in self._results[:_SHOWN])
-        rest = len(self) - _SHOWN
+        shown = "\n\n".join(str(hits) for hits in self._results[:MAX_SHOWN])
+        rest = len(self) - MAX_SHOWN
         return shown + (f"\n\n… {rest} more queries" if rest > 0 else "")
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return "".join(hits._repr_html_() for hits in self._results[:_SHOWN])
+        return "".join(hits._repr_html_() for hits in self._results[:MAX_SHOWN])
 
     def to_frame(self) -> Any:
         """A polars frame with a row for each hit; ``query`` is the number of the query."""
@@ -187,6 +202,13 @@ def _series(values: list[Any]) -> Any:
         return pl.Series(values)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         return pl.Series([None if value is None else str(value) for value in values])
+
+
+def _numbers(hit: Hit) -> tuple[float, ...]:
+    """The score and, if it has two parts, its parts."""
+    if hit.bm25 is None or hit.similarity is None:
+        return (hit.score,)
+    return hit.score, hit.similarity, hit.bm25
 
 
 def _shown(hit: Hit, width: int = 80) -> str:

@@ -235,6 +235,18 @@ def count_known(
 
 
 @kernel
+def find_terms(
+    text: Bytes, bounds: Ints, slots: Any, arena: Bytes, offsets: Ints, found: Any
+) -> None:
+    """Write the number of each term that the table knows; ``found`` keeps the rest."""
+    for k in range(len(found)):
+        value = hash_bytes(text, bounds[k], bounds[k + 1])
+        term = find(text, bounds[k], bounds[k + 1], value, slots, arena, offsets)
+        if term >= 0:
+            found[k] = term
+
+
+@kernel
 def drop_known(
     text: Bytes, starts: Any, ends: Any, first: Ints, slots: Any, arena: Bytes, offsets: Ints
 ) -> Any:

@@ -72,11 +72,19 @@ class Terms:
         """The chosen terms in the chosen order."""
         return Terms(*kernels_terms.take_terms(self.arena, self.offsets, order))
 
+    def find(self, other: Terms) -> npt.NDArray[np.int32]:
+        """The number here of each of the other's terms, -1 for those that are not here.
+
+        >>> Terms.from_strings(["tea", "cup"]).find(Terms.from_strings(["cup", "pot"])).tolist()
+        [1, -1]
+        """
+        found = np.full(len(other), -1, dtype=np.int32)
+        kernels_terms.find_terms(other.arena, other.offsets, *self.lookup(), found)
+        return found
+
     def unknown_in(self, other: Terms) -> Ints:
         """The positions of our terms that ``other`` does not have."""
-        table = TermTable()
-        known = table.merge(other)
-        return np.flatnonzero(table.merge(self) >= len(known))
+        return np.flatnonzero(other.find(self) < 0)
 
     def followed_by(self, other: Terms) -> Terms:
         """Our terms, then the other's."""

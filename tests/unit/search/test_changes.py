@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import dcot
 from dcot import DCoTVectorizer, SearchIndex
-from dcot.search._lexical import Lexical
-from dcot.text import TermCounter
+from dcot.search.encoding import Vocabulary
+from dcot.search.postings import Postings
+from dcot.search.snapshot import Vectors
 
 WORDS = ["oil", "opec", "wheat", "corn", "price", "crude", "harvest", "export", "new", "gold"]
 TEXTS = [
@@ -48,7 +49,7 @@ def test_any_sequence_against_a_dictionary(model, tmp_path_factory, plan, hybrid
     index, held = SearchIndex(model, store_texts=True, hybrid=hybrid), {}
     for step, what in [*plan, ("search", ["oil new", "wheat price"])]:
         if step == "add":
-            names = range(index._next_id, index._next_id + len(what))
+            names = range(index._snapshot.next_id, index._snapshot.next_id + len(what))
             entries = [{"words": len(text.split())} for text in what]
             index.add(what, metadata=entries)
             held |= dict(zip(names, what, strict=True))
@@ -89,34 +90,55 @@ def check_search(index, held, model, hybrid, queries, k):
 
 def test_segments_are_few_and_whole():
     rng = np.random.default_rng(0)
-    documents = [" ".join(rng.choice(WORDS, rng.integers(0, 8))) for _ in range(200)]
-    lexical = Lexical(TermCounter(dtype=np.float32))
-    for document in documents:
-        lexical.append(lexical.count([document or "oil"]))
-    assert len(lexical.postings.segments) <= 9
-    whole = Lexical(TermCounter(dtype=np.float32))
-    whole.append(whole.count([document or "oil" for document in documents]))
+    documents = [" ".join(rng.choice(WORDS, rng.integers(1, 8))) for _ in range(200)]
+    empty = Vocabulary.of(None)
+    vocabulary, pieces = empty, Postings()
+    for row, document in enumerate(documents):
+        vocabulary, counts = vocabulary.added([document])
+        pieces = pieces.added(counts, row)
+    assert len(pieces.segments) <= 9
+    at_once, counts = empty.added(documents)
+    whole = Postings().added(counts, 0)
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
     live = rng.random(200) < 0.6
     for _ in range(2):
         results = []
-        for part in (lexical, whole):
-            queries = part.counter.transform(["oil oil wheat", "", "gold"])
-            scores, matches = part.scores(queries, live, 1.2, 0.75)
+        for words, part in ((vocabulary, pieces), (at_once, whole)):
+            queries = words.count(["oil oil wheat", "", "gold"])
+            scores, matches = part.bm25(queries, lengths, live, 1.2, 0.75)
             results.append(scores[:, live])
             assert matches.tolist() == [True, False, True]
         np.testing.assert_allclose(*results, atol=1e-6)
-        for part in (lexical, whole):
-            part.keep(live)
+        pieces, whole, lengths = pieces.kept(live), whole.kept(live), lengths[live]
         live = np.ones(live.sum(), dtype=bool)
 
 
-def test_space_is_taken_back():
+def test_vocabularies_grow_at_the_end(model):
+    before = Vocabulary.of(model)
+    after, counts = before.added(["zeppelin oil oil", "", "airship zeppelin"])
+    known = before.terms.strings()
+    assert known == model.counter_.get_feature_names_out().tolist()
+    assert after.terms.strings() == [*known, "airship", "zeppelin"]
+    assert before.terms.strings() == known
+    expected = np.zeros((3, len(known) + 2))
+    expected[0, known.index("oil")] = 2
+    expected[[0, 2], -1] = 1
+    expected[2, -2] = 1
+    np.testing.assert_array_equal(counts.toarray(), expected)
+    np.testing.assert_array_equal(after.count(["airship zeppelin"]).toarray(), expected[2:])
+    assert after.added(["oil"])[0] is after
+    for options in ({"vocabulary": ["oil", "corn"]}, {"grow_vocabulary": False}):
+        fixed = Vocabulary.of(DCoTVectorizer(n_prototypes=1, **options).fit(TEXTS))
+        assert fixed.added(["zeppelin oil"])[0] is fixed
+
+
+def test_space_is_freed():
     F = np.eye(10, dtype=np.float32)
     index = SearchIndex().add(F)
     index.remove(range(5))
-    assert len(index._vectors) == 10  # only marked
+    assert len(index._snapshot.vectors) == 10  # only marked
     index.remove(7)
-    assert len(index._vectors) == 4
+    assert len(index._snapshot.vectors) == 4
     assert index.search(F[8], k=1).ids == [8]
     index.add(F[:1], ids=["again"])
     assert index.ids == [5, 6, 8, 9, "again"]
@@ -124,6 +146,20 @@ def test_space_is_taken_back():
     assert len(index) == 0
     assert index.search(F[0]).ids == []
     assert index.add(F[:2]).ids == [10, 11]
+
+
+def test_spare_capacity_is_used_once():
+    parts = [np.full((n, 3), n, dtype=np.float32) for n in (1, 5, 70, 200, 1)]
+    vectors = Vectors(parts[0])
+    for part in parts[1:]:
+        vectors = vectors.added(part)
+    before = vectors.array.copy()
+    assert np.array_equal(before, np.concatenate(parts))
+    one, other = (vectors.added(np.full((1, 3), value, np.float32)) for value in (7, 8))
+    assert np.shares_memory(one.array, vectors.array)  # one row more does not copy all
+    assert one.array[-1].tolist() == [7, 7, 7]
+    assert other.array[-1].tolist() == [8, 8, 8]
+    assert np.array_equal(vectors.array, before)
 
 
 def test_filters():

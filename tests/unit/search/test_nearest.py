@@ -12,8 +12,8 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from dcot import DCoT, SearchIndex
-from dcot.search import _ranking
-from dcot.search._vectors import Vectors, unit_rows
+from dcot.search import ranking
+from dcot.search.encoding import unit_rows
 
 
 def features(n, width=20, seed=0):
@@ -68,12 +68,11 @@ def test_against_a_loop(data):
     F, query = np.array(data.draw(rows)), np.array(data.draw(rows)[0])
     k, allowed = data.draw(st.integers(1, 50)), data.draw(st.sets(st.integers(0, n - 1)))
     index = SearchIndex().add(F)
-    before = _ranking._DOCUMENTS, _ranking._QUERIES, _ranking._SPARE
-    _ranking._DOCUMENTS, _ranking._QUERIES, _ranking._SPARE = 3, 2, 40
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "DOCUMENTS_PER_BLOCK", 3)
+        patch.setattr(ranking, "QUERIES_PER_BLOCK", 2)
+        patch.setattr(ranking, "N_SPARE", 40)
         found = index.search(np.tile(query, (3, 1)), k=k, where=allowed)
-    finally:
-        _ranking._DOCUMENTS, _ranking._QUERIES, _ranking._SPARE = before
 
     def cosine(row):
         lengths = np.linalg.norm(row) * np.linalg.norm(query)
@@ -93,16 +92,6 @@ def test_very_large_and_very_small_values():
     assert found.ids == [2, 1, 0]
     np.testing.assert_allclose(found.scores, [1, 0.5**0.5, 0], atol=1e-6)
     assert unit_rows(np.zeros((0, 3))).shape == (0, 3)
-
-
-def test_growing_room_keeps_the_rows():
-    parts = [features(n, 3, seed=n) for n in (1, 5, 70, 1, 200)]
-    vectors = Vectors(parts[0])
-    for part in parts[1:]:
-        vectors.append(part)
-    assert np.array_equal(vectors.array, np.concatenate(parts))
-    vectors.append(features(1, 3))
-    assert len(vectors._array) > len(vectors)  # a row more does not move all
 
 
 def test_dcot_on_a_matrix():

@@ -30,9 +30,10 @@ def test_it_prints():
     index = SearchIndex(store_texts=True).add(TEXTS, ids=["a", "b", "c", "d"])
     lines = str(index.search("wheat  harvest", k=2)).splitlines()
     assert lines[0] == "wheat harvest"
-    assert lines[1].split()[0::2][:2] == ["1", "c"]
-    assert lines[1].endswith("wheat <b>harvest</b>")
-    assert len(lines) == 3
+    assert lines[1].split() == ["score", "cosine", "BM25"]
+    assert lines[2].split()[0::4][:2] == ["1", "c"]
+    assert lines[2].endswith("wheat <b>harvest</b>")
+    assert len(lines) == 4
     html = index.search("wheat <harvest>", k=2)._repr_html_()
     assert "&lt;b&gt;harvest" in html
     assert "<b>wheat &lt;harvest&gt;</b>" in html
@@ -43,6 +44,31 @@ def test_it_prints():
     assert isinstance(both[0][:1], Hits)
     many = Hits([Hit(rank, rank, 1 / rank) for rank in range(1, 100)])
     assert "79 more" in str(many)
+
+
+def test_the_numbers_are_named():
+    """A score of 1.000 is relative, so the parts it is made of stand beside it."""
+    index = SearchIndex().add(TEXTS)
+    best = index.search("opec oil")[0]
+    assert best.score == 1
+    assert best.similarity < 1
+    parts = [f"{value:.3f}" for value in (best.score, best.similarity, best.bm25)]
+    assert str(index.search("opec oil", k=1)).splitlines()[2].split()[1:4] == parts
+    assert all(f"<td>{part}</td>" in index.search("opec oil")._repr_html_() for part in parts)
+    for hybrid, name in ((False, "cosine"), (0, "BM25")):
+        hits = index.search("opec oil", k=1, hybrid=hybrid)
+        assert str(hits).splitlines()[1].split() == [name]
+        assert str(hits).splitlines()[2].split()[:2] == ["1", f"{hits[0].score:.3f}"]
+    rows = SearchIndex().add(np.eye(2)).search([1.0, 1.0], k=1)
+    assert str(rows).split() == ["cosine", "1", "0.707", "0"]
+
+
+def test_nothing_found_says_why():
+    index = SearchIndex().add(np.eye(2))
+    assert "row of zeros" in str(index.search([0.0, 0.0]))
+    assert "row of zeros" in index.search([0.0, 0.0])._repr_html_()
+    assert "fits the filter" in str(index.search([0.0, 1.0], where=[]))
+    assert "no word" in str(SearchIndex().add(TEXTS).search("xylophone"))
 
 
 def test_repr_of_the_index():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dcot import DCoTVectorizer, SearchIndex
-from dcot.search import RETRIEVAL, _ranking
+from dcot.search import RETRIEVAL, ranking
 from dcot.text import TermWeighting
 
 RNG = np.random.default_rng(3)
@@ -58,7 +58,7 @@ def test_a_deeper_layer():
 @pytest.mark.parametrize("share", [0.2, 0.5])
 @pytest.mark.parametrize("at_once", [1, 1 << 23])
 def test_hybrid(model, share, at_once, monkeypatch):
-    monkeypatch.setattr(_ranking, "_WHOLE", at_once)  # one query at a time, or all
+    monkeypatch.setattr(ranking, "MAX_PRODUCTS", at_once)  # one query at a time, or all
     index = SearchIndex(model, hybrid=share).add(TEXTS[:70]).add(TEXTS[70:])
     meaning, words = cosines(model), bm25(model)
     parts = [S / S.max(axis=1, keepdims=True) for S in (meaning, words)]

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.core.kernels import _compiled
 from dcot.runtime.resources import run_threads
-from dcot.search import kernels
 
 Array = NDArray[Any]
 
-_QUERIES, _DOCUMENTS = 1024, 4096  # a block of products is 16 MB
-_WHOLE = 1 << 23  # products that a hybrid search holds at a time, for each of its two parts
-_SPARE = 16  # documents found beyond k: rounding may have put them in the wrong order
-_MOST_GATHERED = 0.5  # a filter that lets less through has its rows copied together
+QUERIES_PER_BLOCK, DOCUMENTS_PER_BLOCK = 1024, 4096  # a block of products is 16 MB
+MAX_PRODUCTS = 1 << 23  # that a hybrid search holds at a time, for each of its two parts
+N_SPARE = 16  # documents found beyond k: rounding may have put them in the wrong order
+MAX_GATHERED_SHARE = 0.5  # if a filter lets fewer documents through, their rows are copied
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class Ranking:
 
 def by_similarity(vectors: Array, queries: Array, allowed: Array, k: int) -> Ranking:
     """The k allowed rows with the largest cosine; both sides are unit rows."""
-    size = min(k + _SPARE, max(len(vectors), 1))
+    size = min(k + N_SPARE, max(len(vectors), 1))
     best, found = _empty_heaps(len(queries), size)
-    for start in range(0, len(queries), _QUERIES):
-        block = slice(start, start + _QUERIES)
+    for start in range(0, len(queries), QUERIES_PER_BLOCK):
+        block = slice(start, start + QUERIES_PER_BLOCK)
         part = queries[block]
-        room = np.empty((len(part), _DOCUMENTS), dtype=np.float32)
+        room = np.empty((len(part), DOCUMENTS_PER_BLOCK), dtype=np.float32)
         for documents, rows in _blocks(vectors, allowed):
-            scores = room[:, : len(rows)] if len(rows) == _DOCUMENTS else None
+            scores = room[:, : len(rows)] if len(rows) == DOCUMENTS_PER_BLOCK else None
             scores = np.matmul(part, documents.T, out=scores)
             _take(scores, rows, best[block], found[block])
     similarity = _exactly(vectors, queries, found)
@@ -76,7 +76,7 @@ def by_both(
     ``lexical`` has BM25, and which queries it found any word of.
     """
     scores, matches = lexical
-    best, found = _empty_heaps(len(queries), min(k + _SPARE, max(len(vectors), 1)))
+    best, found = _empty_heaps(len(queries), min(k + N_SPARE, max(len(vectors), 1)))
     products = queries @ vectors.T
     if own is not None:
         products += own
@@ -84,7 +84,7 @@ def by_both(
     largest = _exactly(vectors, queries, tops[0]) + _picked(own, tops[0]), _picked(scores, tops[1])
     shares = (weight, 1.0 - weight)
     factors = np.hstack([s * _inverse(top) for s, top in zip(shares, largest, strict=True)])
-    run_threads(kernels.combine, products, scores, factors, work=3.0 * products.size)
+    run_threads(combine, products, scores, factors, work=3.0 * products.size)
     _take(products, np.where(allowed, np.arange(len(vectors)), -1), best, found)
     similarity = _exactly(vectors, queries, found) + _picked(own, found)
     bm25 = _picked(scores, found)
@@ -97,7 +97,7 @@ def by_meaning(
     vectors: Array, queries: Array, own: Array, known: Array, allowed: Array, k: int
 ) -> Ranking:
     """The k allowed rows with the largest cosine, to which ``own`` is what the words add."""
-    best, found = _empty_heaps(len(queries), min(k + _SPARE, max(len(vectors), 1)))
+    best, found = _empty_heaps(len(queries), min(k + N_SPARE, max(len(vectors), 1)))
     products = queries @ vectors.T
     products += own
     _take(products, np.where(allowed, np.arange(len(vectors)), -1), best, found)
@@ -108,7 +108,7 @@ def by_meaning(
 def by_words(lexical: tuple[Array, Array], allowed: Array, k: int) -> Ranking:
     """The k allowed rows with the largest BM25; those without any of the words are left out."""
     scores, matches = lexical
-    best, found = _empty_heaps(len(scores), min(k + _SPARE, max(scores.shape[1], 1)))
+    best, found = _empty_heaps(len(scores), min(k + N_SPARE, max(scores.shape[1], 1)))
     best[:] = 0.0
     _take(scores, np.where(allowed, np.arange(scores.shape[1]), -1), best, found)
     bm25 = _picked(scores, found)
@@ -117,7 +117,7 @@ def by_words(lexical: tuple[Array, Array], allowed: Array, k: int) -> Ranking:
 
 def queries_at_once(n_documents: int) -> int:
     """How many queries a search by words may score against all documents in one go."""
-    return max(1, _WHOLE // max(n_documents, 1))
+    return max(1, MAX_PRODUCTS // max(n_documents, 1))
 
 
 def joined(parts: list[Ranking]) -> Ranking:
@@ -133,18 +133,21 @@ def joined(parts: list[Ranking]) -> Ranking:
 
 
 def _blocks(vectors: Array, allowed: Array) -> Iterator[tuple[Array, Array]]:
-    """Blocks of documents with their rows, −1 for those to be passed over."""
+    """Blocks of documents with their rows, −1 for those to be skipped."""
     n, n_allowed = len(vectors), int(allowed.sum())
-    if n_allowed < _MOST_GATHERED * n:
+    if n_allowed < MAX_GATHERED_SHARE * n:
         chosen = np.flatnonzero(allowed)
-        for start in range(0, n_allowed, _DOCUMENTS):
-            rows = chosen[start : start + _DOCUMENTS]
+        for start in range(0, n_allowed, DOCUMENTS_PER_BLOCK):
+            rows = chosen[start : start + DOCUMENTS_PER_BLOCK]
             yield vectors[rows], rows
         return
     places = np.arange(n)
     rows = places if n_allowed == n else np.where(allowed, places, -1)
-    for start in range(0, n, _DOCUMENTS):
-        yield vectors[start : start + _DOCUMENTS], rows[start : start + _DOCUMENTS]
+    for start in range(0, n, DOCUMENTS_PER_BLOCK):
+        yield (
+            vectors[start : start + DOCUMENTS_PER_BLOCK],
+            rows[start : start + DOCUMENTS_PER_BLOCK],
+        )
 
 
 def _empty_heaps(n: int, size: int) -> tuple[Array, Array]:
@@ -152,19 +155,19 @@ def _empty_heaps(n: int, size: int) -> tuple[Array, Array]:
 
 
 def _take(scores: Array, rows: Array, best: Array, found: Array) -> None:
-    run_threads(kernels.keep_best, scores, rows, best, found, work=2.0 * scores.size)
+    run_threads(keep_best, scores, rows, best, found, work=2.0 * scores.size)
 
 
 def _exactly(vectors: Array, queries: Array, found: Array) -> Array:
     out = np.empty(found.shape, dtype=np.float64)
     work = 2.0 * out.size * queries.shape[1]
-    run_threads(kernels.exact_products, vectors, queries, found, out, work=work)
+    run_threads(exact_products, vectors, queries, found, out, work=work)
     return out
 
 
 def _largest(scores: Array, live: Array) -> Array:
     out = np.empty((len(scores), 1), dtype=np.int64)
-    run_threads(kernels.largest_live, scores, live, out, work=2.0 * scores.size)
+    run_threads(largest_live, scores, live, out, work=2.0 * scores.size)
     return out
 
 
@@ -197,3 +200,85 @@ def _sorted(
     rows[~known] = -1
     scores = np.take_along_axis(single, order, axis=1)
     return Ranking(rows, scores, known, ordered(similarity), ordered(bm25))
+
+
+# -- compiled loops: the last two arguments say which queries a thread works on -------------------
+
+
+@_compiled
+def keep_best(scores: Array, rows: Array, best: Array, found: Array, first: int, step: int) -> None:
+    """Take the scores of a block of documents into the best of each query.
+
+    ``best`` and ``found`` hold a heap for each query, the worst on top: the lowest score, and of
+    equal ones the latest row. ``rows`` are the rows of the block's columns, increasing, and not
+    below those of earlier blocks, so that an equal score never displaces one that is there; a
+    negative row is skipped.
+    """
+    k = best.shape[1]
+    for i in range(first, len(scores), step):
+        heap, places, line = best[i], found[i], scores[i]
+        least = heap[0]
+        for j in range(len(rows)):
+            score = line[j]
+            if not score > least or rows[j] < 0:  # NaN is no score
+                continue
+            row, at = rows[j], 0
+            while True:  # sift down from the top
+                child = 2 * at + 1
+                if child >= k:
+                    break
+                other = child + 1
+                if other < k and (
+                    heap[other] < heap[child]
+                    or (heap[other] == heap[child] and places[other] > places[child])
+                ):
+                    child = other
+                if heap[child] < score or (heap[child] == score and places[child] > row):
+                    heap[at], places[at] = heap[child], places[child]
+                    at = child
+                else:
+                    break
+            heap[at], places[at] = score, row
+            least = heap[0]
+
+
+@_compiled
+def exact_products(
+    vectors: Array, queries: Array, rows: Array, out: Array, first: int, step: int
+) -> None:
+    """``out[i, j] = vectors[rows[i, j]] · queries[i]`` in double precision; 0 for no row.
+
+    The same two rows give the same number wherever they stand, which BLAS does not promise.
+    """
+    width = queries.shape[1]
+    for i in range(first, len(rows), step):
+        query = queries[i]
+        for j in range(rows.shape[1]):
+            total = 0.0
+            if rows[i, j] >= 0:
+                vector = vectors[rows[i, j]]
+                for c in range(width):
+                    total += float(vector[c]) * float(query[c])
+            out[i, j] = total
+
+
+@_compiled
+def largest_live(scores: Array, live: Array, out: Array, first: int, step: int) -> None:
+    """The live row with the largest score of each query, the first of several; −1 if none is."""
+    for i in range(first, len(scores), step):
+        line, best = scores[i], -1
+        for j in range(len(line)):
+            if live[j] and (best < 0 or line[j] > line[best]):
+                best = j
+        out[i, 0] = best
+
+
+@_compiled
+def combine(left: Array, right: Array, factors: Array, first: int, step: int) -> None:
+    """``left[i] = factors[i, 0] · left[i] + factors[i, 1] · right[i]``."""
+    n = left.shape[1]
+    for i in range(first, len(left), step):
+        a, b = factors[i, 0], factors[i, 1]
+        target, other = left[i], right[i]
+        for j in range(n):
+            target[j] = a * target[j] + b * other[j]

@@ -1,0 +1,267 @@
+"""From what a caller gives, documents and queries, to the vectors that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.estimator import DCoT
+from dcot.text import TermCounter, counting
+from dcot.text.analysis import Analysis
+from dcot.text.inputs import batches
+from dcot.text.rows import RowStore
+from dcot.text.settings import analysis_from
+from dcot.text.terms import Terms
+from dcot.vectorizer import DCoTVectorizer
+
+Array = npt.NDArray[Any]
+
+DOCUMENTS_PER_BLOCK = 4096  # encoded at a time
+ROWS_PER_BLOCK = 2048  # scaled at a time: no second copy of a large matrix in double precision
+
+
+class Transformer(Protocol):
+    """Whatever makes features of documents."""
+
+    def transform(self, X: Any) -> Any: ...
+
+
+# -- documents and queries ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Documents or queries as texts or as the rows of a matrix: the other one is None."""
+
+    texts: list[str] | None
+    matrix: Any = None
+
+    def __len__(self) -> int:
+        return len(self.texts) if self.texts is not None else int(self.matrix.shape[0])
+
+
+def read_documents(documents: Any, expects_texts: bool | None) -> Batch:
+    """Documents for an index of texts (True), of features (False), or not decided yet (None)."""
+    if isinstance(documents, str):
+        raise InvalidInputError("documents must be several: put a single text into a list")
+    given = _are_texts(documents)
+    if hasattr(documents, "__len__") and not sp.issparse(documents) and not len(documents):
+        given = given if expects_texts is None else expects_texts
+        documents = documents if given else np.zeros((0, 0))
+    if expects_texts is not None and given != expects_texts:
+        kinds = ("rows of numbers", "texts")
+        raise InvalidInputError(
+            f"this index is one of {kinds[expects_texts]}, and got {kinds[given]}: an index "
+            "holds documents of one kind"
+        )
+    if given:
+        return Batch([text for batch in batches(documents) for text in batch.to_list()])
+    matrix = documents if sp.issparse(documents) else np.asarray(documents)
+    if matrix.ndim != 2:
+        raise InvalidInputError(
+            "documents must be texts, or a matrix with a row for each, got an array with "
+            f"{matrix.ndim} dimensions"
+        )
+    return Batch(None, matrix)
+
+
+def read_queries(queries: Any, expects_texts: bool | None) -> tuple[bool, Batch]:
+    """Whether it is a single query, and the queries."""
+    if isinstance(queries, str):
+        if expects_texts is False:
+            raise InvalidInputError(
+                "this index holds features and cannot read a text: pass the features of the "
+                "query, made like those of the documents"
+            )
+        return True, Batch([queries])
+    if expects_texts is not True and not sp.issparse(queries) and not _are_texts(queries):
+        matrix = np.asarray(queries)
+        if matrix.ndim == 1:
+            return True, Batch(None, matrix[None, :])
+    return False, read_documents(queries, expects_texts)
+
+
+def _are_texts(documents: Any) -> bool:
+    if len(getattr(documents, "shape", (0,))) != 1:
+        return False
+    if isinstance(documents, Sequence) or hasattr(documents, "dtype"):
+        first = next(iter(documents), "")
+        return first is None or isinstance(first, str | bytes)
+    return True
+
+
+# -- terms ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """How texts become terms, and the terms of all documents: the model's, then new ones."""
+
+    analysis: Analysis
+    terms: Terms
+    grows: bool = True
+    binary: bool = False
+    dtype: Any = np.float32
+    n_threads: int | None = None
+
+    @classmethod
+    def of(cls, model: Transformer | None) -> Vocabulary:
+        """Of a model that was just fitted or loaded. Every word of a new document is added."""
+        if not isinstance(model, DCoTVectorizer):
+            analysis = analysis_from(TermCounter().get_params(deep=False))
+            return cls(analysis, Terms.from_strings([]))
+        counter = model.counter_
+        return cls(
+            analysis_from(counter.get_params(deep=False)),
+            Terms.from_strings(counter.get_feature_names_out().tolist()),
+            counter.vocabulary is None and counter.grow_vocabulary,
+            counter.binary,
+            counter.dtype,
+            counter.n_threads,
+        )
+
+    def count(self, texts: list[str]) -> Any:
+        """Counts of the known terms of texts, CSR."""
+        store = RowStore(self.dtype, len(texts))
+        counting.look_up(texts, self.analysis, self.terms, store, self.n_threads)
+        return self._matrix(store)
+
+    def added(self, texts: list[str]) -> tuple[Vocabulary, Any]:
+        """The vocabulary with the terms of these texts, and their counts, CSR."""
+        if not self.grows:
+            return self, self.count(texts)
+        store = RowStore(self.dtype, len(texts))
+        learned = counting.learn(texts, self.analysis, self.n_threads, store)
+        columns = self.terms.find(learned.terms)
+        larger = self
+        unknown = np.flatnonzero(columns < 0)
+        if len(unknown):
+            new = learned.terms.take(unknown)
+            order = new.sorted_order()
+            larger = replace(self, terms=self.terms.followed_by(new.take(order)))
+            columns[unknown[order]] = len(self.terms) + np.arange(len(order), dtype=np.int32)
+        by_table = [columns[numbers] for numbers in learned.numbers]
+        store.renumber(by_table, len(larger.terms), self.n_threads)
+        return larger, larger._matrix(store)
+
+    def with_terms(self, terms: Sequence[str]) -> Vocabulary:
+        """The same with other terms."""
+        return replace(self, terms=Terms.from_strings(terms))
+
+    def _matrix(self, store: RowStore) -> Any:
+        matrix = store.matrix(len(self.terms))
+        if self.binary:
+            matrix.data.fill(1)
+        return matrix
+
+
+# -- vectors --------------------------------------------------------------------------------------
+
+
+def encode_texts(
+    model: Transformer, texts: list[str], counts: Any, layer: int | None
+) -> tuple[Array, Any]:
+    """Vectors of texts, whose terms have been counted already; and their own words beside them.
+
+    With a ``DCoTVectorizer`` a document is (x, z): its weighted words, CSR, and what a layer
+    rebuilds from them without the bias, scaled so that the two together have length one. Each
+    keeps its natural share: rare words, of which little can be rebuilt, count by themselves.
+    Neither side is centred: a short query has few words, and centring would add the opposite of
+    everything else. Other models have no such x, and None stands in its place.
+    """
+    if not isinstance(model, DCoTVectorizer) or layer is None:
+        return _by_blocks(lambda rows: model.transform(texts[rows]), len(texts)), None
+    X = model.weighting_.transform(counts[:, : model.dcot_.n_features_in_])
+    Z = np.empty((len(texts), len(model.prototypes_)), dtype=np.float32)
+    squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    for start in range(0, len(texts), DOCUMENTS_PER_BLOCK):
+        rows = slice(start, start + DOCUMENTS_PER_BLOCK)
+        part = model.dcot_.reconstruct(X[rows], layer, True)
+        squares[rows] += np.einsum("ij,ij->i", part, part, dtype=np.float64)
+        scale = 1.0 / np.sqrt(np.where(squares[rows] > 0, squares[rows], 1.0))
+        Z[rows] = part * scale[:, None]
+    scale = 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0))
+    return Z, sp.csr_array(sp.diags_array(scale) @ X).astype(np.float32)
+
+
+def encode_rows(model: Transformer | None, documents: Any, layer: int | None) -> Array:
+    """Unit vectors of documents that are rows of numbers: of features, or for a model to read."""
+    X = sp.csr_array(documents) if sp.issparse(documents) else documents
+    if model is None:
+        return _checked(X)
+    if isinstance(model, DCoT) and layer is not None:
+        return _by_blocks(lambda rows: model.reconstruct(X[rows], layer, True), X.shape[0])
+    return _by_blocks(lambda rows: model.transform(X[rows]), X.shape[0])
+
+
+def _by_blocks(encode: Callable[[slice], Any], n: int) -> Array:
+    """Unit rows of ``encode``, some at a time, so that only one copy is in double precision."""
+    step = DOCUMENTS_PER_BLOCK
+    parts = [_checked(encode(slice(start, start + step))) for start in range(0, n, step)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _checked(features: Any) -> Array:
+    """Finite numbers in a dense matrix, as unit rows."""
+    if sp.issparse(features):
+        raise InvalidInputError(
+            f"the features are sparse ({features.shape[1]:,} columns), and an index holds dense "
+            "ones: compress them first (DCoT, TruncatedSVD), or pass .toarray() if they are few"
+        )
+    features = np.asarray(features)
+    if features.ndim != 2 or features.dtype.kind not in "fiub":
+        raise InvalidTypeError(
+            f"features must be a matrix of real numbers, got {features.dtype} with "
+            f"{features.ndim} dimensions"
+        )
+    finite = np.isfinite(features).all(axis=1)
+    if not finite.all():
+        raise InvalidInputError(
+            f"row {int(np.argmin(finite))} has NaN or infinite values: an angle to it is not "
+            "defined; fill in or leave out such rows"
+        )
+    return unit_rows(features)
+
+
+def unit_rows(features: Array) -> Array:
+    """float32 rows of length one; a row of zeros stays one.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    out = np.empty(features.shape, dtype=np.float32)
+    for start in range(0, len(features), ROWS_PER_BLOCK):
+        rows = features[start : start + ROWS_PER_BLOCK].astype(np.float64)
+        # by the largest value first: squares of very large or small ones leave the range
+        largest = np.abs(rows).max(axis=1, initial=0.0)[:, None]
+        rows /= np.where(largest > 0, largest, 1.0)
+        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+        out[start : start + ROWS_PER_BLOCK] = rows / np.where(norms > 0, norms, 1.0)
+    return out
+
+
+# -- parameters -----------------------------------------------------------------------------------
+
+
+def check_model(model: Any) -> None:
+    if model is None or hasattr(model, "transform"):
+        return
+    hint = ": load it first, with dcot.load" if isinstance(model, str) else ""
+    raise InvalidTypeError(
+        "model must be a DCoTVectorizer, a DCoT, another transformer, or None, got "
+        f"{type(model).__name__}{hint}"
+    )
+
+
+def check_layer(layer: Any) -> None:
+    whole = isinstance(layer, int) and not isinstance(layer, bool)
+    if layer is not None and (not whole or layer < 1):
+        raise InvalidParameterError(
+            f"layer must be 1 or more, or None for the model's own features, got {layer!r}"
+        )

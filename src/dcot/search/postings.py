@@ -1,0 +1,232 @@
+"""The words of documents, kept by term: BM25, and products with the words of a query.
+
+BM25 is computed from counts for each query, as in ``dcot.text.TermWeighting``. How rare a term is
+and how long documents are on average is that of the documents now in the index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot.core.kernels import _compiled
+from dcot.runtime.resources import run_threads
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Some documents by term: those with term t are ``rows[indptr[t] : indptr[t + 1]]``."""
+
+    indptr: Array
+    rows: Array
+    values: Array
+
+    @classmethod
+    def of(cls, matrix: Any, first_row: int) -> Segment:
+        """From a CSR matrix whose first row is document ``first_row``."""
+        by_term = sp.csc_array(matrix)
+        by_term.sort_indices()
+        return cls(
+            by_term.indptr.astype(np.int64),
+            by_term.indices.astype(np.int64) + first_row,
+            by_term.data.astype(np.float32),
+        )
+
+    @property
+    def n_terms(self) -> int:
+        return len(self.indptr) - 1
+
+    def widened(self, n_terms: int) -> Array:
+        """Pointers for at least this many terms: no document here has the later ones."""
+        if n_terms <= self.n_terms:
+            return self.indptr
+        extra = np.full(n_terms - self.n_terms, self.indptr[-1], dtype=np.int64)
+        return np.concatenate([self.indptr, extra])
+
+    def followed_by(self, other: Segment) -> Segment:
+        """Both as one; the rows of ``other`` come after ours."""
+        n_terms = max(self.n_terms, other.n_terms)
+        pointers = [self.widened(n_terms), other.widened(n_terms)]
+        sizes = [np.diff(indptr) for indptr in pointers]
+        indptr = pointers[0] + pointers[1]
+        rows = np.empty(indptr[-1], dtype=np.int64)
+        values = np.empty(indptr[-1], dtype=np.float32)
+        starts = [indptr[:-1], indptr[:-1] + sizes[0]]
+        for part, own, size, start in zip((self, other), pointers, sizes, starts, strict=True):
+            places = np.arange(own[-1]) + np.repeat(start - own[:-1], size)
+            rows[places], values[places] = part.rows, part.values
+        return Segment(indptr, rows, values)
+
+    def kept(self, live: Array) -> Segment:
+        """Without the documents that were removed; the others get new numbers."""
+        stays = live[self.rows]
+        before = np.concatenate([[0], np.cumsum(stays)])
+        number = np.cumsum(live) - 1
+        return Segment(
+            before[self.indptr], number[self.rows[stays]].astype(np.int64), self.values[stays]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """A sparse matrix of documents and terms, in a few segments: the larger and older first."""
+
+    segments: tuple[Segment, ...] = ()
+
+    def added(self, matrix: Any, first_row: int) -> Postings:
+        """With the rows of a CSR matrix.
+
+        Segments less than twice as large as the next are merged, so that there are few of them
+        and each entry is copied only a logarithmic number of times.
+        """
+        new, kept = Segment.of(matrix, first_row), list(self.segments)
+        while kept and len(kept[-1].rows) < 2 * len(new.rows) + 1:
+            new = kept.pop().followed_by(new)
+        return Postings((*kept, new))
+
+    def kept(self, live: Array) -> Postings:
+        """Without the documents that were removed."""
+        return Postings(tuple(segment.kept(live) for segment in self.segments))
+
+    def merged(self, n_terms: int) -> Segment:
+        """All of it in one segment, with pointers for this many terms."""
+        if not self.segments:
+            return Segment.of(sp.csr_array((0, n_terms), dtype=np.float32), 0)
+        whole = self.segments[-1]
+        for segment in self.segments[-2::-1]:
+            whole = segment.followed_by(whole)
+        return Segment(whole.widened(n_terms), whole.rows, whole.values)
+
+    def row(self, row: int) -> Any:
+        """The terms of one document, CSR; it looks at every posting."""
+        terms, values, n_terms = [], [], 0
+        for segment in self.segments:
+            places = np.flatnonzero(segment.rows == row)
+            terms.append(np.searchsorted(segment.indptr, places, side="right") - 1)
+            values.append(segment.values[places])
+            n_terms = max(n_terms, segment.n_terms)
+        columns = np.concatenate(terms)
+        pointers = np.array([0, len(columns)])
+        return sp.csr_array((np.concatenate(values), columns, pointers), shape=(1, n_terms))
+
+    def products(self, queries: Any, n: int) -> Array:
+        """Each row of a CSR matrix times each of the n documents, dense."""
+        out = np.zeros((queries.shape[0], n), dtype=np.float32)
+        starts, columns = queries.indptr.astype(np.int64), queries.indices.astype(np.int64)
+        weights = queries.data.astype(np.float64)
+        for segment in self.segments:
+            indptr = segment.widened(int(queries.shape[1]))
+            work = float((indptr[columns + 1] - indptr[columns]).sum())
+            postings = (indptr, segment.rows, segment.values)
+            run_threads(add_products, starts, columns, weights, *postings, out, work=work)
+        return out
+
+    def frequencies(self, terms: Array, live: Array) -> Array:
+        """How many live documents have each of these terms."""
+        total = np.zeros(len(terms), dtype=np.int64)
+        for segment in self.segments:
+            indptr = segment.widened(int(terms.max(initial=0)) + 1)
+            if live.all():
+                total += indptr[terms + 1] - indptr[terms]
+            else:
+                work = float(len(segment.rows))
+                run_threads(count_live, terms, indptr, segment.rows, live, total, work=work)
+        return total
+
+    def bm25(
+        self, queries: Any, lengths: Array, live: Array, k1: float, b: float
+    ) -> tuple[Array, Array]:
+        """BM25 of all documents for the rows of a CSR matrix of counts, and which rows match any.
+
+        ``lengths`` is the number of terms of each document. A removed document may have a score;
+        the caller skips it.
+        """
+        queries = sp.csr_array(queries)
+        n, n_live = len(lengths), int(live.sum())
+        out = np.zeros((queries.shape[0], n), dtype=np.float32)
+        columns = queries.indices.astype(np.int64)
+        terms, place = np.unique(columns, return_inverse=True)
+        frequency = self.frequencies(terms, live)
+        idf = np.log1p((n_live - frequency + 0.5) / (frequency + 0.5))
+        starts = queries.indptr.astype(np.int64)
+        weights = queries.data * idf[place] * (k1 + 1.0)
+        mean = lengths[live].mean() if n_live else 0.0
+        relative = lengths / mean if mean > 0 else np.ones(n)
+        damping = k1 * (1.0 - b + b * relative)
+        for segment in self.segments:
+            indptr = segment.widened(int(queries.shape[1]))
+            work = float((indptr[columns + 1] - indptr[columns]).sum())
+            postings = (indptr, segment.rows, segment.values)
+            run_threads(add_bm25, starts, columns, weights, *postings, damping, out, work=work)
+        matches = np.add.reduceat(np.append(frequency[place] > 0, False), starts[:-1]) > 0
+        return out, matches & (np.diff(starts) > 0)
+
+
+# -- compiled loops: the last two arguments say which rows a thread works on ----------------------
+
+
+@_compiled
+def count_live(
+    terms: Array, indptr: Array, rows: Array, live: Array, out: Array, first: int, step: int
+) -> None:
+    """Add to ``out`` how many live documents have each term."""
+    for i in range(first, len(terms), step):
+        total = 0
+        for place in range(indptr[terms[i]], indptr[terms[i] + 1]):
+            if live[rows[place]]:
+                total += 1
+        out[i] += total
+
+
+@_compiled
+def add_bm25(
+    starts: Array,
+    terms: Array,
+    weights: Array,
+    indptr: Array,
+    rows: Array,
+    counts: Array,
+    damping: Array,
+    out: Array,
+    first: int,
+    step: int,
+) -> None:
+    """``out[i, row] += Σ weight · count / (count + damping_row)`` over the terms of query i.
+
+    The terms of query i are those from ``starts[i]`` to ``starts[i + 1]``; the postings of term t
+    are those from ``indptr[t]`` to ``indptr[t + 1]``.
+    """
+    for i in range(first, len(out), step):
+        line = out[i]
+        for entry in range(starts[i], starts[i + 1]):
+            weight, term = weights[entry], terms[entry]
+            for place in range(indptr[term], indptr[term + 1]):
+                row, count = rows[place], counts[place]
+                line[row] += weight * count / (count + damping[row])
+
+
+@_compiled
+def add_products(
+    starts: Array,
+    terms: Array,
+    weights: Array,
+    indptr: Array,
+    rows: Array,
+    values: Array,
+    out: Array,
+    first: int,
+    step: int,
+) -> None:
+    """``out[i, row] += Σ weight · value`` over the terms of query i, as in ``add_bm25``."""
+    for i in range(first, len(out), step):
+        line = out[i]
+        for entry in range(starts[i], starts[i + 1]):
+            weight, term = weights[entry], terms[entry]
+            for place in range(indptr[term], indptr[term + 1]):
+                line[rows[place]] += weight * values[place]

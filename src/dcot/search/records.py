@@ -1,0 +1,307 @@
+"""Ids, metadata and texts of the documents in an index, and filters on them.
+
+In a model folder a column of records is one array of JSON texts, so that a mapped index with a
+million documents reads only the records it shows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.errors import InvalidInputError, InvalidTypeError, ModelFormatError
+from dcot.persistence import Contents
+from dcot.persistence.contents import DAMAGED
+
+Array = NDArray[Any]
+Id = str | int
+Metadata = dict[str, Any] | None
+
+
+# -- records --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Records of the documents, in the order in which they were added.
+
+    ``texts`` is None if they are not stored. ``rows_by_id`` has the rows that were not removed;
+    None means all of them.
+    """
+
+    ids: Sequence[Id] = ()
+    metadata: Sequence[Metadata] = ()
+    texts: Sequence[str] | None = None
+    rows_by_id: Mapping[Id, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def rows(self) -> Mapping[Id, int]:
+        """The row of each document by its id."""
+        if self.rows_by_id is not None:
+            return self.rows_by_id
+        rows = {name: row for row, name in enumerate(self.ids)}
+        if len(rows) != len(self.ids):
+            raise ModelFormatError(f"the ids of the index are not unique{DAMAGED}")
+        return rows
+
+    def added(
+        self, ids: Sequence[Id], metadata: Sequence[Metadata], texts: Sequence[str] | None
+    ) -> Records:
+        rows = {**self.rows, **{name: len(self) + place for place, name in enumerate(ids)}}
+        both = None if self.texts is None or texts is None else [*self.texts, *texts]
+        return Records([*self.ids, *ids], [*self.metadata, *metadata], both, rows)
+
+    def removed(self, ids: Iterable[Id]) -> Records:
+        """Without these ids; the rows stay where they are."""
+        rows = dict(self.rows)
+        for name in ids:
+            del rows[name]
+        return Records(self.ids, self.metadata, self.texts, rows)
+
+    def kept(self, rows: Array) -> Records:
+        """Only these rows."""
+        places = rows.tolist()
+        ids, metadata = ([column[row] for row in places] for column in (self.ids, self.metadata))
+        texts = None if self.texts is None else [self.texts[row] for row in places]
+        return Records(ids, metadata, texts)
+
+
+class PackedColumn(Sequence[Any]):
+    """Records as JSON texts one after the other; each is parsed when it is read."""
+
+    def __init__(self, name: str, content: Array, cuts: Array, fits: Callable[[Any], bool]) -> None:
+        self._name, self.content, self.cuts, self._fits = name, content, cuts, fits
+
+    @classmethod
+    def read(
+        cls, contents: Contents, name: str, n: int, fits: Callable[[Any], bool]
+    ) -> PackedColumn:
+        """From the arrays of a model folder, which may be anything."""
+        cuts = contents.offsets(f"{name}.cuts", n)
+        return cls(name, contents.array(f"{name}.bytes", (int(cuts[-1]),), "u"), cuts, fits)
+
+    def __len__(self) -> int:
+        return len(self.cuts) - 1
+
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, slice):
+            return [self[place] for place in range(*row.indices(len(self)))]
+        if not 0 <= row < len(self):
+            raise IndexError(row)
+        return self._parse(self.content[self.cuts[row] : self.cuts[row + 1]].tobytes())
+
+    def __iter__(self) -> Any:
+        return iter(self._values)
+
+    @cached_property
+    def _values(self) -> list[Any]:
+        content = self.content.tobytes()
+        return [self._parse(content[start:end]) for start, end in pairwise(self.cuts.tolist())]
+
+    def _parse(self, text: bytes) -> Any:
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise ModelFormatError(
+                f"the {self._name} of the index cannot be read: {error!s:.100}{DAMAGED}"
+            ) from None
+        if not self._fits(value):
+            raise ModelFormatError(
+                f"the {self._name} of the index have the entry {value!r:.60}{DAMAGED}"
+            )
+        return value
+
+
+def pack(column: Sequence[Any]) -> tuple[Array, Array]:
+    """JSON texts one after the other, and where each begins and ends."""
+    if isinstance(column, PackedColumn):
+        return column.content, column.cuts
+    texts = [json.dumps(value, sort_keys=True).encode() for value in column]
+    cuts = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum([len(text) for text in texts], out=cuts[1:])
+    return np.frombuffer(bytearray(b"".join(texts)), dtype=np.uint8), cuts
+
+
+def is_id(value: Any) -> bool:
+    return type(value) in (str, int)
+
+
+def is_metadata(value: Any) -> bool:
+    return value is None or isinstance(value, dict)
+
+
+def is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+# -- what a caller gives ------------------------------------------------------------------------
+
+
+def check_id(given: Any) -> Id:
+    """An id as a plain string or integer."""
+    if isinstance(given, Integral) and not isinstance(given, bool | np.bool_):
+        return int(given)
+    if isinstance(given, str):
+        return str(given)
+    raise InvalidTypeError(
+        f"ids must be strings or integers, got {given!r:.60} ({type(given).__name__})"
+    )
+
+
+def check_ids(given: Any) -> list[Id]:
+    """One id or several, as a list."""
+    if isinstance(given, str | Integral):
+        return [check_id(given)]
+    try:
+        return [check_id(name) for name in given]
+    except TypeError as error:
+        if isinstance(error, InvalidTypeError):
+            raise
+        raise InvalidTypeError(
+            f"ids must be strings or integers, or a list of them, got {type(given).__name__}"
+        ) from None
+
+
+def new_ids(given: Any, n: int, records: Records, start: int) -> list[Id]:
+    """Ids of documents to be added: those given, or the next whole numbers."""
+    ids: list[Id] = list(range(start, start + n)) if given is None else check_ids(given)
+    if len(ids) != n:
+        raise InvalidInputError(f"{len(ids)} ids for {n} documents: give one for each")
+    seen: set[Id] = set()
+    for name in ids:
+        if name in seen or name in records.rows:
+            where = "is given twice" if name in seen else "is already in the index"
+            raise InvalidInputError(
+                f"the id {name!r:.80} {where}: ids are unique; remove the old document first, or "
+                "give another id. Nothing was added"
+            )
+        seen.add(name)
+    return ids
+
+
+def new_metadata(given: Any, n: int) -> list[Metadata]:
+    """Metadata as they will be after saving and loading, so that the two cannot differ."""
+    if given is None:
+        return [None] * n
+    entries = list(given) if not isinstance(given, Mapping | str) else None
+    if entries is None or len(entries) != n:
+        size = type(given).__name__ if entries is None else f"{len(entries)} entries"
+        raise InvalidInputError(
+            f"metadata must be a list with a dict (or None) for each of the {n} documents, got "
+            f"{size}"
+        )
+    return [_plain(entry, place) for place, entry in enumerate(entries)]
+
+
+def _plain(entry: Any, place: int) -> Metadata:
+    if entry is None:
+        return None
+    if not isinstance(entry, Mapping):
+        raise InvalidTypeError(
+            f"metadata[{place}] must be a dict or None, got {type(entry).__name__}"
+        )
+    try:
+        text = json.dumps(dict(entry), allow_nan=False, default=_from_numpy)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidTypeError(
+            f"metadata[{place}] cannot be written as JSON ({error}): use strings, numbers, lists "
+            "and dicts, and None for missing values"
+        ) from None
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def _from_numpy(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} is not JSON")
+
+
+# -- filters ------------------------------------------------------------------------------------
+
+
+def check_where(where: Any) -> None:
+    """Refuse what cannot be a filter, before any work is done."""
+    is_number = isinstance(where, int)
+    if where is None or callable(where) or is_number or hasattr(where, "__iter__"):
+        return
+    raise InvalidTypeError(
+        "where must be a function of metadata, a dict of metadata, ids, or a mask, got "
+        f"{type(where).__name__}"
+    )
+
+
+def allowed_rows(where: Any, records: Records, live: Array) -> Array:
+    """Which rows a search may find: a mask over all of them, removed ones included."""
+    if where is None:
+        return live
+    if callable(where):
+        return _by_condition(where, records, live)
+    if isinstance(where, Mapping):
+        return _by_condition(lambda entry: _fits(entry, where), records, live)
+    mask = np.asarray(where) if not isinstance(where, set | frozenset | str) else None
+    if mask is not None and mask.dtype == np.bool_:
+        return _by_mask(mask, live)
+    return _by_ids(check_ids(where), records.rows, len(live))
+
+
+def _by_condition(condition: Callable[[Any], Any], records: Records, live: Array) -> Array:
+    return np.array(
+        [
+            bool(there and condition(entry or {}))
+            for there, entry in zip(live.tolist(), records.metadata, strict=True)
+        ],
+        dtype=np.bool_,
+    )
+
+
+def _fits(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether each of the wanted keys has the wanted value, or one of several."""
+    for key, value in wanted.items():
+        if key not in entry:
+            return False
+        several = isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
+        if entry[key] != value and not (several and entry[key] in value):
+            return False
+    return True
+
+
+def _by_mask(mask: Array, live: Array) -> Array:
+    n = int(live.sum())
+    if mask.shape != (n,):
+        raise InvalidInputError(
+            f"a mask must have one entry for each of the {n} documents in the index, in the order "
+            f"of its ids, got shape {mask.shape}"
+        )
+    out = np.zeros(len(live), dtype=np.bool_)
+    out[np.flatnonzero(live)[mask]] = True
+    return out
+
+
+def _by_ids(ids: list[Id], rows: Mapping[Id, int], n: int) -> Array:
+    unknown = [name for name in ids if name not in rows]
+    if unknown:
+        raise InvalidInputError(unknown_message(unknown))
+    out = np.zeros(n, dtype=np.bool_)
+    out[[rows[name] for name in ids]] = True
+    return out
+
+
+def unknown_message(unknown: Sequence[Id]) -> str:
+    """What to say about ids that are not in the index."""
+    shown = ", ".join(f"{name!r:.60}" for name in unknown[:5])
+    more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+    return (
+        f"the index has no document with the id {shown}{more}: an id has the type it was given "
+        "with (1 is not '1'); index.ids lists them"
+    )

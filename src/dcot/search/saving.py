@@ -1,0 +1,213 @@
+"""What a search index is in a model folder, and back: its model, its vectors, its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dcot._saving import restored
+from dcot.errors import InvalidTypeError, ModelFormatError
+from dcot.estimator import DCoT
+from dcot.persistence import Contents
+from dcot.persistence.contents import DAMAGED, count, setting
+from dcot.search.encoding import Transformer, Vocabulary
+from dcot.search.postings import Postings, Segment
+from dcot.search.records import PackedColumn, Records, is_id, is_metadata, is_text, pack
+from dcot.search.snapshot import Snapshot, Vectors
+from dcot.text.terms import Terms
+from dcot.vectorizer import DCoTVectorizer
+
+_MODELS: dict[str, type[DCoT] | type[DCoTVectorizer]] = {
+    "DCoT": DCoT,
+    "DCoTVectorizer": DCoTVectorizer,
+}
+_PREFIX = "model."
+_PARAMETERS = {"hybrid", "layer", "store_texts", "k1", "b"}
+
+
+# -- to the folder --------------------------------------------------------------------------------
+
+
+def index_contents(
+    snapshot: Snapshot,
+    model: Transformer | None,
+    parameters: Mapping[str, Any],
+    keep_moments: bool,
+) -> Contents:
+    """A compacted snapshot as arrays and JSON, with its model."""
+    contents = _model_contents(model, keep_moments)
+    n = len(snapshot)
+    contents.kind = "SearchIndex"
+    contents.settings = {
+        "parameters": dict(parameters),
+        "model": contents.settings,
+        "n_documents": n,
+        "width": None if snapshot.vectors is None else snapshot.vectors.width,
+        "next_id": snapshot.next_id,
+        "is_text": snapshot.is_text,
+        "extra_terms": None,
+    }
+    if snapshot.vectors is not None:
+        # an empty matrix has no scale that less precision could use
+        place = contents.weights if n else contents.arrays
+        place["vectors"] = snapshot.vectors.array
+    records = snapshot.records
+    for name in ("ids", "metadata", "texts"):
+        column = getattr(records, name)
+        if column is not None:
+            contents.arrays[f"{name}.bytes"], contents.arrays[f"{name}.cuts"] = pack(column)
+    if snapshot.vocabulary is not None:
+        _add_terms(contents, snapshot, snapshot.vocabulary.terms)
+    kind = "texts" if snapshot.is_text else "rows of features"
+    contents.facts = [("documents in the index", f"{n:,} {kind}"), *contents.facts]
+    return contents
+
+
+def _model_contents(model: Transformer | None, keep_moments: bool) -> Contents:
+    """The model's own contents, its arrays under names of their own."""
+    if model is None:
+        return Contents("", {"kind": None})
+    if not isinstance(model, DCoT | DCoTVectorizer) or type(model) not in _MODELS.values():
+        raise InvalidTypeError(
+            f"an index with a {type(model).__name__} cannot be saved: a folder holds no code, and "
+            "dcot can save DCoTVectorizer and DCoT; compute the features yourself and build the "
+            "index from them, SearchIndex().add(features)"
+        )
+    inner = model._contents(keep_moments)
+    return Contents(
+        "",
+        {"kind": type(model).__name__, "settings": inner.settings},
+        {_PREFIX + name: array for name, array in inner.arrays.items()},
+        {_PREFIX + name: array for name, array in inner.weights.items()},
+        inner.vocabulary,
+        inner.facts,
+    )
+
+
+def _add_terms(contents: Contents, snapshot: Snapshot, terms: Terms) -> None:
+    """Counts, and the terms that the model does not know."""
+    known = _n_known(snapshot.model)
+    extra, cuts = pack(terms.strings()[known:])
+    contents.settings["extra_terms"] = len(terms) - known
+    contents.arrays |= {"lengths": snapshot.lengths, "terms.bytes": extra, "terms.cuts": cuts}
+    _add_postings(contents, "counts", snapshot.counts.merged(len(terms)))
+    if snapshot.words.segments:
+        _add_postings(contents, "own", snapshot.words.merged(known))
+
+
+def _add_postings(contents: Contents, name: str, postings: Segment) -> None:
+    contents.arrays |= {
+        f"{name}.starts": postings.indptr,
+        f"{name}.rows": postings.rows,
+        f"{name}.values": postings.values,
+    }
+
+
+def _n_known(model: Transformer | None) -> int:
+    return int(model.counter_.n_terms_) if isinstance(model, DCoTVectorizer) else 0
+
+
+# -- from the folder ------------------------------------------------------------------------------
+
+
+def read_index(contents: Contents) -> tuple[Snapshot, dict[str, Any]]:
+    """The snapshot, and the parameters of the index."""
+    settings = contents.settings
+    parameters = setting(settings, "parameters", dict)
+    unknown = sorted(set(parameters) - _PARAMETERS)
+    if unknown:
+        raise ModelFormatError(
+            f"SearchIndex has no parameter {', '.join(unknown[:5])!s:.200} in this version of "
+            "dcot: upgrade dcot, if the index was saved by a newer version"
+        )
+    for name in _PARAMETERS - {"layer", "store_texts"}:
+        setting(parameters, name, float)
+    setting(parameters, "store_texts", bool)
+    model = _model(contents)
+    n = count(settings, "n_documents")
+    is_text_ = settings.get("is_text")
+    if not (is_text_ is None or isinstance(is_text_, bool)) or (is_text_ is None and n):
+        raise ModelFormatError(f"it is not known whether the documents are texts{DAMAGED}")
+    next_id = count(settings, "next_id")
+    stores = parameters["store_texts"]
+    if settings.get("width") is None:
+        if n:
+            raise ModelFormatError(f"there are documents without vectors{DAMAGED}")
+        empty = Records(texts=() if stores else None)
+        return Snapshot(model, is_text_, empty, next_id=next_id), parameters
+    vectors = contents.array("vectors", (n, count(settings, "width")))
+    if vectors.dtype != np.float32:
+        raise ModelFormatError(f"the vectors are {vectors.dtype}, expected float32{DAMAGED}")
+    records = Records(
+        PackedColumn.read(contents, "ids", n, is_id),
+        PackedColumn.read(contents, "metadata", n, is_metadata),
+        PackedColumn.read(contents, "texts", n, is_text) if stores else None,
+    )
+    if is_text_ is False and isinstance(model, DCoTVectorizer):
+        raise ModelFormatError(f"an index of features has a DCoTVectorizer{DAMAGED}")
+    terms = _read_terms(contents, model, n, parameters["layer"]) if is_text_ else {}
+    live = np.ones(n, dtype=np.bool_)
+    return (
+        Snapshot(model, is_text_, records, live, Vectors(vectors), next_id=next_id, **terms),
+        parameters,
+    )
+
+
+def _model(contents: Contents) -> Any:
+    described = setting(contents.settings, "model", dict)
+    kind = described.get("kind")
+    if kind is None:
+        return None
+    if not isinstance(kind, str) or kind not in _MODELS:
+        raise ModelFormatError(
+            f"the index needs a {kind!r:.60}, which this version of dcot does not know: upgrade "
+            "dcot"
+        )
+    own = {
+        name.removeprefix(_PREFIX): array
+        for name, array in contents.arrays.items()
+        if name.startswith(_PREFIX)
+    }
+    inner = Contents(
+        kind, setting(described, "settings", dict), own, vocabulary=contents.vocabulary
+    )
+    return restored(_MODELS[kind], inner)
+
+
+def _read_terms(
+    contents: Contents, model: Transformer | None, n: int, layer: int | None
+) -> dict[str, Any]:
+    """The fields of a snapshot of texts that have to do with words."""
+    if not isinstance(model, DCoTVectorizer):
+        raise ModelFormatError(f"an index of texts has no DCoTVectorizer{DAMAGED}")
+    vocabulary = Vocabulary.of(model)
+    n_extra = count(contents.settings, "extra_terms")
+    extra = list(PackedColumn.read(contents, "terms", n_extra, is_text))
+    if extra:
+        terms = [*vocabulary.terms.strings(), *extra]
+        if len(set(terms)) != len(terms):
+            raise ModelFormatError(f"the terms of the index are not distinct words{DAMAGED}")
+        vocabulary = vocabulary.with_terms(terms)
+    counts = _read_postings(contents, "counts", len(vocabulary.terms), n)
+    lengths = contents.finite("lengths", (n,))
+    if n and lengths.min() < 0:
+        raise ModelFormatError(f"a document of the index has a negative length{DAMAGED}")
+    fields: dict[str, Any] = {"vocabulary": vocabulary, "counts": counts, "lengths": lengths}
+    if layer is not None:
+        if contents.settings["width"] != len(model.prototypes_):
+            raise ModelFormatError(f"the vectors do not have the width of the model{DAMAGED}")
+        fields["words"] = _read_postings(contents, "own", _n_known(model), n)
+    return fields
+
+
+def _read_postings(contents: Contents, name: str, n_terms: int, n: int) -> Postings:
+    """Postings that name only documents of the index: compiled loops do not check."""
+    starts = contents.offsets(f"{name}.starts", n_terms)
+    size = int(starts[-1])
+    rows = contents.indices(f"{name}.rows", (size,), n)
+    values = contents.finite(f"{name}.values", (size,))
+    if starts.dtype != np.int64 or rows.dtype != np.int64 or values.dtype != np.float32:
+        raise ModelFormatError(f"the postings are of the wrong types{DAMAGED}")
+    return Postings((Segment(starts, rows, values),))

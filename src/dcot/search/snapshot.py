@@ -1,0 +1,240 @@
+"""Everything an index holds at one moment, as a value that never changes.
+
+``SearchIndex`` replaces its snapshot as a whole. A search works on the one it began with, whatever
+other threads add or remove meanwhile, and a change that fails leaves the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.errors import InvalidInputError
+from dcot.search import ranking
+from dcot.search.encoding import Batch, Transformer, Vocabulary, encode_rows, encode_texts
+from dcot.search.postings import Postings
+from dcot.search.ranking import Ranking
+from dcot.search.records import Id, Metadata, Records, unknown_message
+
+Array = NDArray[Any]
+Value = TypeVar("Value")
+
+MIN_CAPACITY = 64  # rows
+MAX_REMOVED_SHARE = 0.5  # above it the space of removed documents is freed
+
+
+class _Buffer:
+    """Rows of float32 with spare capacity at the end; those before ``used`` are never written."""
+
+    def __init__(self, array: Array, used: int) -> None:
+        self.array, self.used = array, used
+
+
+class Vectors:
+    """Unit rows of one width. Adding some rarely copies the others."""
+
+    def __init__(self, array: Array) -> None:
+        self._buffer = _Buffer(array, len(array))
+        self._n = len(array)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def array(self) -> Array:
+        return self._buffer.array[: self._n]
+
+    @property
+    def width(self) -> int:
+        return int(self._buffer.array.shape[1])
+
+    def added(self, rows: Array) -> Vectors:
+        """These rows after ours. The spare capacity goes to the first who asks for it."""
+        needed = self._n + len(rows)
+        buffer = self._buffer
+        if buffer.used != self._n or needed > len(buffer.array):
+            capacity = max(needed, self._n + self._n // 2, MIN_CAPACITY)
+            buffer = _Buffer(np.empty((capacity, self.width), dtype=np.float32), 0)
+            buffer.array[: self._n] = self.array
+        buffer.used = needed
+        buffer.array[self._n : needed] = rows
+        larger = Vectors.__new__(Vectors)
+        larger._buffer, larger._n = buffer, needed
+        return larger
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The documents of an index and what is needed to search them.
+
+    Attributes
+    ----------
+    model : the fitted model, or None
+    is_text : whether the documents are texts; None before the first
+    records : ids, metadata and texts of all rows
+    live : which rows were not removed
+    vectors : what is compared by cosine; None before the first document
+    vocabulary, counts, lengths : of an index of texts: its terms, how often documents have them,
+        and how many terms each document has
+    words : weighted words that belong to the vectors, see ``encode_texts``
+    next_id : the id of the next document that is added without one
+    """
+
+    model: Transformer | None
+    is_text: bool | None
+    records: Records
+    live: Array = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    vectors: Vectors | None = None
+    vocabulary: Vocabulary | None = None
+    counts: Postings = field(default_factory=Postings)
+    lengths: Array = field(default_factory=lambda: np.zeros(0))
+    words: Postings = field(default_factory=Postings)
+    next_id: int = 0
+
+    def __len__(self) -> int:
+        return int(self.live.sum())
+
+    def live_values(self, column: Sequence[Value]) -> list[Value]:
+        """The entries of a column of records that were not removed."""
+        return [entry for entry, live in zip(column, self.live.tolist(), strict=True) if live]
+
+    # -- changes ----------------------------------------------------------------------------
+
+    def added(
+        self,
+        batch: Batch,
+        model: Transformer | None,
+        ids: Sequence[Id],
+        metadata: Sequence[Metadata],
+        layer: int | None,
+    ) -> Snapshot:
+        """With the documents of a batch, at least one, encoded by the fitted model."""
+        n, first = len(batch), len(self.live)
+        texts = batch.texts
+        changes: dict[str, Any] = {}
+        if texts is not None:
+            assert model is not None
+            vocabulary, counts = (self.vocabulary or Vocabulary.of(model)).added(texts)
+            vectors, words = encode_texts(model, texts, counts, layer)
+            lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
+            changes["vocabulary"] = vocabulary
+            changes["counts"] = self.counts.added(counts, first)
+            changes["lengths"] = np.concatenate([self.lengths, lengths])
+            if words is not None:
+                changes["words"] = self.words.added(words, first)
+        else:
+            vectors = encode_rows(model, batch.matrix, layer)
+        self.check_width(vectors)
+        whole = [name + 1 for name in ids if isinstance(name, int)]
+        return replace(
+            self,
+            model=model,
+            is_text=texts is not None,
+            records=self.records.added(ids, metadata, texts),
+            live=np.concatenate([self.live, np.ones(n, dtype=np.bool_)]),
+            vectors=Vectors(vectors) if self.vectors is None else self.vectors.added(vectors),
+            next_id=max([self.next_id, *whole]),
+            **changes,
+        )
+
+    def removed(self, ids: Sequence[Id]) -> Snapshot:
+        """Without these documents; an unknown id is an error."""
+        rows = self.records.rows
+        unknown = [name for name in ids if name not in rows]
+        if unknown:
+            raise InvalidInputError(unknown_message(unknown) + ". Nothing was removed")
+        live = self.live.copy()
+        live[[rows[name] for name in ids]] = False
+        rest = replace(self, live=live, records=self.records.removed(ids))
+        return rest.compacted() if (~live).sum() > MAX_REMOVED_SHARE * len(live) else rest
+
+    def compacted(self) -> Snapshot:
+        """The same documents without the space of those that were removed."""
+        if self.vectors is None or self.live.all():
+            return self
+        rows = np.flatnonzero(self.live)
+        return replace(
+            self,
+            records=self.records.kept(rows),
+            live=np.ones(len(rows), dtype=np.bool_),
+            vectors=Vectors(self.vectors.array[rows]),
+            counts=self.counts.kept(self.live),
+            lengths=self.lengths[self.live] if self.vocabulary is not None else self.lengths,
+            words=self.words.kept(self.live),
+        )
+
+    def check_width(self, vectors: Array) -> None:
+        if self.vectors is not None and vectors.shape[1] != self.vectors.width:
+            raise InvalidInputError(
+                f"features have {vectors.shape[1]} columns, but those of the index have "
+                f"{self.vectors.width}: make them with the same model"
+            )
+
+    # -- searching --------------------------------------------------------------------------
+
+    def rank(self, queries: Batch, search: Search, k: int) -> Ranking:
+        """The k best documents for each query."""
+        assert self.vectors is not None
+        vectors = self.vectors.array
+        if queries.texts is None:
+            rows = encode_rows(self.model, queries.matrix, search.layer)
+            self.check_width(rows)
+            return ranking.by_similarity(vectors, rows, search.allowed, k)
+        assert self.vocabulary is not None
+        assert self.model is not None
+        counts = self.vocabulary.count(queries.texts)
+        rows, words = encode_texts(self.model, queries.texts, counts, search.layer)
+        self.check_width(rows)
+        if search.weight == 1 and words is None:
+            return ranking.by_similarity(vectors, rows, search.allowed, k)
+        step = ranking.queries_at_once(len(vectors))
+        parts = []
+        for start in range(0, len(queries), step):
+            block = slice(start, start + step)
+            own = None if words is None else words[block]
+            parts.append(self._rank_block(rows[block], own, counts[block], search, k))
+        return ranking.joined(parts)
+
+    def _rank_block(self, queries: Array, words: Any, counts: Any, search: Search, k: int) -> Any:
+        """Some queries against all documents."""
+        assert self.vectors is not None
+        vectors = self.vectors.array
+        own = None
+        if search.weight > 0 and words is not None:
+            own = self.words.products(words, len(vectors))
+        if search.weight == 1:
+            assert own is not None
+            known = np.diff(words.indptr) > 0
+            return ranking.by_meaning(vectors, queries, own, known, search.allowed, k)
+        lexical = self.counts.bm25(counts, self.lengths, self.live, search.k1, search.b)
+        if search.weight == 0:
+            return ranking.by_words(lexical, search.allowed, k)
+        return ranking.by_both(
+            vectors, queries, own, lexical, self.live, search.allowed, search.weight, k
+        )
+
+    def rank_like(self, row: int, allowed: Array, k: int) -> Ranking:
+        """The k documents nearest in meaning to one of them."""
+        assert self.vectors is not None
+        vectors = self.vectors.array
+        query = vectors[row : row + 1]
+        if not self.words.segments:
+            return ranking.by_similarity(vectors, query, allowed, k)
+        words = self.words.row(row)
+        own = self.words.products(words, len(vectors))
+        return ranking.by_meaning(vectors, query, own, np.array([words.nnz > 0]), allowed, k)
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """How to search: the rows that may be found, the share of meaning, BM25's settings."""
+
+    allowed: Array
+    weight: float
+    layer: int | None
+    k1: float
+    b: float
