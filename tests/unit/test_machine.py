@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from dcot import DcotError
 from dcot.runtime.extras import require
-from dcot.runtime.progress import ProgressBar
 from dcot.runtime.resources import format_bytes, free_memory, n_threads, parse_bytes, run_threads
 
 
@@ -102,21 +100,3 @@ def test_free_memory_is_plausible():
 def test_missing_extra_names_the_command():
     with pytest.raises(ImportError, match=r'pip install "dcot\[plots\]"'):
         require("no_such_module_at_all", "plots")
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere():
-    terminal, pipe = Terminal(), io.StringIO()
-    for stream in (terminal, pipe):
-        bar = ProgressBar(stream)
-        bar("layer 1", 0.0)
-        bar("layer 1", 0.5)
-        bar("layer 1", 1.0)
-    assert "100 %" in terminal.getvalue()
-    assert terminal.getvalue().endswith("\n")
-    assert pipe.getvalue().count("\n") == 1
-    assert "[dcot] layer 1" in pipe.getvalue()

@@ -43,7 +43,7 @@ from dcot.core.representation import Representation, products
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.explain import Meaning, Readable, Reader
 from dcot.explain.reader import refuse_names
-from dcot.runtime.progress import ProgressBar, silent
+from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import parse_bytes
 from dcot.vectorizer import DCoTVectorizer
 
@@ -265,7 +265,7 @@ class DCoTClassifier(
         return FitOptions(
             tol=1e-3,
             memory_limit=parse_bytes(self.memory_limit),
-            progress=ProgressBar() if self.verbose else silent,
+            progress=progress_for(self.verbose),
         )
 
     def _adopt(

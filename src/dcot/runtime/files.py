@@ -63,18 +63,18 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     >>> target.read_bytes()
     b'id,score'
     """
-    target = Path(os.path.abspath(path))
+    shown, target = Path(path), Path(os.path.abspath(path))
     remove_leftovers(target)
     temporary = temporary_name(target)
     try:
-        with explained(target):
+        with explained(shown):
             raw = create(temporary)
-        with _OutputFile(raw, target) as file:
+        with _OutputFile(raw, shown) as file:
             yield file
-            with explained(target):
+            with explained(shown):
                 file.flush()
                 os.fsync(file.fileno())
-        with explained(target):
+        with explained(shown):
             move_into_place(temporary, target)
     finally:
         with suppress(OSError):  # renamed, if all went well
@@ -92,15 +92,15 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> [file.name for file in target.iterdir()]
     ['features.json']
     """
-    target = Path(os.path.abspath(path))
+    shown, target = Path(path), Path(os.path.abspath(path))
     remove_leftovers(target)
     temporary = temporary_name(target)
     try:
-        with explained(target):
+        with explained(shown):
             temporary.mkdir()
         with held(temporary):
             yield temporary
-            with explained(target):
+            with explained(shown):
                 for file in temporary.rglob("*"):
                     (sync_folder if file.is_dir() else sync_file)(file)
                 move_into_place(temporary, target)

@@ -1,20 +1,33 @@
-"""Progress on long work: one line on standard error, only where somebody asked for it."""
+"""Progress of long work: one line on standard error, only where somebody asked for it.
+
+Work reports to a function ``progress(message, fraction)``. A function that does several pieces of
+work gives each a ``part`` of its own progress, so that one bar shows the whole::
+
+    choose(candidates, part(progress, 0.0, 0.8, "choose settings"))
+    fit(best, part(progress, 0.8, 1.0))
+"""
 
 from __future__ import annotations
 
-import shutil
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import ClassVar, TextIO
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TextIO
+
+from dcot.runtime.terminal import one_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
 
 Progress = Callable[[str, float], None]
 
 
 def silent(message: str, fraction: float) -> None:
-    """Say nothing."""
+    """Report nothing."""
 
 
 def documents_done(
@@ -25,7 +38,7 @@ def documents_done(
     fraction: float | None = None,
     finished: bool = False,
 ) -> None:
-    """Tell how many documents are done, of how many (or which part), as far as is known."""
+    """Report how many documents are done, of how many (or which part), as far as is known."""
     if expected:
         fraction = done / expected
     if fraction is not None and not finished:  # only the end is the end
@@ -38,13 +51,42 @@ def documents_done(
 
 
 def announce(progress: Progress, message: str) -> None:
-    """A line of text for whoever watches; to the log as well."""
-    import logging
-
+    """Show a line of text, and write it to the log."""
     logging.getLogger("dcot").info(message)
     say = getattr(progress, "say", None)
     if say is not None:
         say(message)
+
+
+def part(progress: Progress, first: float, last: float, title: str = "") -> Progress:
+    """The progress of a piece of work that is a part of a whole, from ``first`` to ``last``.
+
+    >>> part(lambda message, fraction: print(message, fraction), 0.5, 1.0, "fit")("layer 1", 0.5)
+    fit: layer 1 0.75
+    """
+    return progress if progress is silent else _Part(progress, first, last, title)
+
+
+class _Part:
+    def __init__(self, whole: Progress, first: float, last: float, title: str) -> None:
+        self.whole, self.first, self.last, self.title = whole, first, last, title
+
+    def __call__(self, message: str, fraction: float) -> None:
+        self.whole(self._named(message), self._scaled(fraction))
+
+    def documents(self, message: str, done: int, fraction: float | None) -> None:
+        documents_done(
+            self.whole, self._named(message), done, fraction=self._scaled(fraction or 0.0)
+        )
+
+    def say(self, text: str) -> None:
+        announce(self.whole, text)
+
+    def _named(self, message: str) -> str:
+        return f"{self.title}: {message}" if self.title else message
+
+    def _scaled(self, fraction: float) -> float:
+        return self.first + (self.last - self.first) * min(fraction, 1.0)
 
 
 _watcher: ContextVar[Progress | None] = ContextVar("dcot_progress", default=None)
@@ -52,7 +94,7 @@ _watcher: ContextVar[Progress | None] = ContextVar("dcot_progress", default=None
 
 @contextmanager
 def watched(progress: Progress) -> Iterator[None]:
-    """Tell ``progress(message, fraction)`` of all work inside, instead of drawing bars.
+    """Report all work inside to ``progress(message, fraction)`` instead of showing it.
 
     Where it has a method ``documents(message, done, fraction)``, passes over documents call that;
     ``say(text)`` gets lines such as the plan of a fit.
@@ -69,57 +111,111 @@ def watched(progress: Progress) -> Iterator[None]:
 
 
 def progress_for(verbose: bool) -> Progress:
-    """Whoever watches; else a bar, if it was asked for."""
-    return _watcher.get() or (ProgressBar() if verbose else silent)
+    """Whoever watches; else a display, if it was asked for."""
+    return _watcher.get() or (Display() if verbose else silent)
 
 
-class ProgressBar:
-    """Draws ``message [#####.....] 50 %  3 s left`` on a terminal; plain lines elsewhere.
+class Display:
+    """One bar on a terminal, which all steps share, and which is erased at their end.
 
-    ``transient`` erases the line when its work is done; set it on the class for all bars.
+    Elsewhere, or without rich, it writes a line when a step is done.
     """
 
-    transient: ClassVar[bool] = False
-
-    def __init__(self, stream: TextIO | None = None, width: int = 24) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
-        self.width = width
-        self.started: dict[str, float] = {}
-        self.drawn = 0.0
+        self.draws = self.stream.isatty() and find_spec("rich") is not None
+        self.bar: RichProgress | None = None
+        self.step, self.note = "", ""
+        self.begun = self.drawn = self.fraction = 0.0
 
     def say(self, text: str) -> None:
-        """A line of its own."""
-        self.stream.write(f"[dcot] {text}\n")
+        """Write a line of its own."""
+        self.close()
+        self.stream.write(f"[dcot] {one_line(text)}\n")
         self.stream.flush()
 
     def documents(self, message: str, done: int, fraction: float | None) -> None:
         """The same with documents per second; the fraction may not be known."""
-        begun = self.started.setdefault(message, time.perf_counter())
-        spent = max(time.perf_counter() - begun, 1e-9)
-        self(message, 0.0 if fraction is None else fraction, f"{done / spent:,.0f} documents/s")
+        now = time.perf_counter()
+        seconds = now - (self.begun if message == self.step else now)
+        note = f"{done / seconds:,.0f} documents/s" if seconds else ""
+        self(message, fraction or 0.0, note)
 
     def __call__(self, message: str, fraction: float, note: str = "") -> None:
         now = time.perf_counter()
-        first = message not in self.started
-        begun = self.started.setdefault(message, now)
-        done = fraction >= 1
-        note = f", {note}" if note else ""
-        if done:  # the next time is another piece of work
-            self.started.pop(message)
-        if not self.stream.isatty():
-            if done:
-                self.stream.write(f"[dcot] {message}: {now - begun:.1f} s{note}\n")
-            return
-        if not (first or done) and now - self.drawn < 0.1:
-            return
-        self.drawn = now
-        filled = int(self.width * min(fraction, 1.0))
-        bar = "#" * filled + "." * (self.width - filled)
-        left = (now - begun) * (1 - fraction) / fraction if 0 < fraction < 1 else now - begun
-        word = "s" if done else "s left" if fraction > 0 else "s"
-        room = shutil.get_terminal_size().columns - 1  # a line that wraps cannot be drawn again
-        line = f"{message:<28} [{bar}] {100 * fraction:3.0f} %  {left:.1f} {word}{note} "[:room]
-        self.stream.write("\r" + line)
-        if done:
-            self.stream.write(f"\r{'':{len(line)}}\r" if self.transient else "\n")
-        self.stream.flush()
+        if message != self.step:
+            self._end_step(now)
+            self.step, self.begun = message, now
+        self.note = note
+        if fraction >= 1:
+            self._end_step(now)
+            self.close()
+        elif self.draws and (self.bar is None or now - self.drawn >= 0.1):
+            self.drawn = now
+            self._draw(fraction)
+
+    def close(self) -> None:
+        """Erase the bar."""
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
+
+    def _end_step(self, now: float) -> None:
+        if self.step and not self.draws:
+            took = format_duration(now - self.begun)
+            self.say(f"{self.step}: {took}{', ' * bool(self.note)}{self.note}")
+        self.step = ""
+
+    def _draw(self, fraction: float) -> None:
+        shown: dict[str, Any] = {
+            "description": one_line(self.step),
+            "completed": fraction,
+            "note": self.note,
+        }
+        if self.bar is None or fraction < self.fraction:  # its times are those of an older step
+            self.close()
+            self.bar = _rich_bar(self.stream, **shown)
+        else:
+            self.bar.update(self.bar.task_ids[0], **shown)
+            self.bar.refresh()
+        self.fraction = fraction
+
+
+def _rich_bar(stream: TextIO, **shown: Any) -> RichProgress:
+    """A bar that holds nothing: no thread, no redirected output, and the cursor stays visible."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[note]}", markup=False),
+        console=Console(file=stream),
+        transient=True,
+        auto_refresh=False,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        get_time=time.perf_counter,
+    )
+    bar.add_task(total=1.0, **shown)
+    bar.start()
+    bar.console.show_cursor(True)
+    return bar
+
+
+def format_duration(seconds: float) -> str:
+    """A duration as people say it.
+
+    >>> format_duration(0.25), format_duration(5), format_duration(150), format_duration(9000)
+    ('0.2 s', '5 s', '2 min 30 s', '2 h 30 min')
+    """
+    whole = round(seconds)
+    if seconds < 1:
+        return f"{seconds:.1f} s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from dcot.bench.progress import spoken
 from dcot.bench.report.results import Results
 from dcot.bench.report.sections import Section
 from dcot.bench.report.story import PROTOCOL, systems_used
 from dcot.bench.report.tables import Table
+from dcot.runtime.progress import format_duration
 
 _STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem;
@@ -79,7 +79,7 @@ def provenance(results: Results) -> str:
     """How many cells, made by what, where, in which time; as the cells say."""
     said = [
         f"Profile {results.profile}: {len(results.cells)} of {results.planned} cells finished, in "
-        f"{spoken(results.seconds)} of computing"
+        f"{format_duration(results.seconds)} of computing"
     ]
     if versions := results.versions.get("dcot"):
         commits = ", ".join(results.commits)

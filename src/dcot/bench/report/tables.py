@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.bench.experiments import published, timing
-from dcot.bench.progress import spoken
 from dcot.bench.report.gains import best_of, gain, points
 from dcot.bench.report.results import Results
 from dcot.bench.systems import OURS, PAPER, PRETRAINED
+from dcot.runtime.progress import format_duration
 
 Array = NDArray[Any]
 SILENT = ("rows", "files")  # parts of a setting that tables do not show
@@ -140,7 +140,7 @@ def time_table(results: Results, corpus: str) -> Table:
                 memory,
                 f"{found['ms_per_document']:.2f} ms",
                 f"{found['documents_per_second']:,.0f}",
-                "" if paper is None else spoken(paper),
+                "" if paper is None else format_duration(paper),
             ]
         )
     return Table(f"Learning a representation, {results.title(corpus)}", head, rows)

@@ -1,0 +1,43 @@
+"""Text that is safe to show on a terminal, whoever wrote it."""
+
+from __future__ import annotations
+
+import re
+
+# Control characters (a terminal obeys them), marks that reverse the direction of the text around
+# them, line separators, and halves of characters. Joiners stay: Hindi and Persian need them.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+)
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: object) -> str:
+    r"""The text with everything that a terminal would obey replaced by its escape.
+
+    Line breaks and tabs stay. Documents, labels, file names and errors go through this function
+    before they are shown.
+
+    >>> printable("red \x1b[31m label")
+    'red \\x1b[31m label'
+    """
+    return _UNSAFE.sub(lambda found: ascii(found[0])[1:-1], str(text))
+
+
+def one_line(text: object) -> str:
+    r"""The same in one line: line breaks and tabs become spaces.
+
+    >>> one_line("two\nlines")
+    'two lines'
+    """
+    return printable(" ".join(str(text).split("\n"))).replace("\t", " ")
+
+
+def printable_json(text: str) -> str:
+    r"""JSON whose strings have no control characters; it means the same.
+
+    >>> printable_json('"\x9b31m"')
+    '"\\u009b31m"'
+    """
+    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
