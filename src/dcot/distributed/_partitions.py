@@ -14,8 +14,9 @@ from typing import Any
 
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.runtime.extras import require
-from dcot.text.readers import COMPRESSED, TextFiles
-from dcot.text.tables import stream_rows
+from dcot.text.decoding import COMPRESSED
+from dcot.text.readers import TextFiles
+from dcot.text.tables import ReadOptions, stream_rows
 
 # Files of a partition, where they are given as files.
 _PARTITION_BYTES, _PARTITION_FILES = 64_000_000, 10_000
@@ -93,20 +94,20 @@ def _of_files(files: TextFiles, apart: bool) -> Iterator[Partition]:
     size = 0
 
     def whole() -> Partition:
-        part = TextFiles(group, files.column, files.errors, files.batch_size)
+        part = files.only(group)
         return Partition(_named_files(part), _reading(part), mark_of(part))
 
     most = 1 if apart else _PARTITION_FILES
     for path, kind in files.files:
         bytes_ = path.stat().st_size
-        pieces = cuts(path, kind, bytes_)
+        pieces = cuts(path, kind, bytes_, files.options)
         if group and (len(pieces) > 1 or size + bytes_ > _PARTITION_BYTES or len(group) >= most):
             yield whole()
             group, size = [], 0
         if len(pieces) > 1:
-            single = TextFiles([(path, kind)], files.column, files.errors, files.batch_size)
+            single = files.only([(path, kind)])
             for piece in pieces:
-                lines = Lines(path.resolve(), kind, files.column, files.errors, *piece)
+                lines = Lines(path.resolve(), kind, files.options, *piece)
                 name = f"{path}, bytes {piece[0]:,} to {piece[1]:,}"
                 yield Partition(name, _recipe(lines), mark_of(single))
             continue
@@ -118,7 +119,7 @@ def _of_files(files: TextFiles, apart: bool) -> Iterator[Partition]:
 
 def mark_of(files: TextFiles) -> str:
     """A digest of where files are, how they are read, and what they were like."""
-    digest = hashlib.blake2b(f"{files.column} {files.errors}".encode(), digest_size=16)
+    digest = hashlib.blake2b(str(files.options).encode(), digest_size=16)
     for path, kind in files.files:
         found = path.stat()
         told = f"{path.resolve()}\0{kind} {found.st_size} {found.st_mtime_ns}\0"
@@ -126,9 +127,9 @@ def mark_of(files: TextFiles) -> str:
     return digest.hexdigest()
 
 
-def cuts(path: Path, kind: str, size: int) -> list[tuple[int, int]]:
+def cuts(path: Path, kind: str, size: int, options: ReadOptions) -> list[tuple[int, int]]:
     """Pieces of a file of lines that can be read by themselves; one for any other file."""
-    plain = path.suffix.lower() not in COMPRESSED
+    plain = path.suffix.lower() not in COMPRESSED and options.encoding == "utf-8"
     if not plain or kind not in ("lines", "jsonl") or size <= 2 * _PARTITION_BYTES:
         return [(0, size)]
     edges = [*range(0, size - _PARTITION_BYTES // 2, _PARTITION_BYTES), size]
@@ -141,8 +142,7 @@ class Lines:
 
     path: Path
     kind: str
-    column: str | None
-    errors: str
+    options: ReadOptions
     start: int
     stop: int
 
@@ -157,7 +157,7 @@ class Lines:
             data = file.read(self.stop - begun) if begun < self.stop else b""
             if data and not data.endswith(b"\n"):
                 data += file.readline()
-        rows = stream_rows(io.BytesIO(data), self.path, self.kind, self.column, [], self.errors)
+        rows = stream_rows(io.BytesIO(data), self.path, self.kind, self.options)
         return pl.Series([row[0] for row in rows], dtype=pl.String)
 
 
@@ -169,7 +169,7 @@ def _named_files(files: TextFiles) -> str:
 def _reading(files: TextFiles) -> Recipe:
     # workers are to see the same files: paths that mean the same wherever they are read
     there = [(path.resolve(), kind) for path, kind in files.files]
-    return _recipe(TextFiles(there, files.column, files.errors, files.batch_size))
+    return _recipe(files.only(there))
 
 
 def _recipe(files: TextFiles | Lines) -> Recipe:

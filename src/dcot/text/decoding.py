@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
 
-from dcot.errors import InvalidInputError, MissingExtraError
+from dcot.errors import InvalidInputError, InvalidParameterError, MissingExtraError
 
-_BOM = b"\xef\xbb\xbf"
+COMPRESSED = (".gz", ".zst", ".zstd")
+MAX_LINE_BYTES = 1 << 28  # a longer line is no text, but perhaps a compressed bomb
+_BOM = codecs.BOM_UTF8
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """A file as bytes, decompressed if its name ends in .gz or .zst."""
     suffix = path.suffix.lower()
-    opener: Callable[[Path], Any] = gzip.open if suffix == ".gz" else _open_plain
-    with (_open_zstd if suffix in (".zst", ".zstd") else opener)(path) as stream:
-        yield stream
-
-
-def _open_plain(path: Path) -> IO[bytes]:
-    return path.open("rb")
+    with (
+        gzip.open(path)
+        if suffix == ".gz"
+        else _open_zstd(path)
+        if suffix in COMPRESSED
+        else path.open("rb")
+    ) as stream:
+        yield cast(IO[bytes], stream)
 
 
 def _open_zstd(path: Path) -> IO[bytes]:
@@ -41,34 +47,78 @@ def _open_zstd(path: Path) -> IO[bytes]:
     raise MissingExtraError(f"{path}: reading zstd needs a package: pip install zstandard")
 
 
+def check_encoding(encoding: str) -> str:
+    """The standard name of an encoding, or an error."""
+    try:
+        return codecs.lookup(encoding).name
+    except (LookupError, TypeError):
+        raise InvalidParameterError(
+            f"encoding must be one that Python knows, such as 'utf-8', 'utf-16' or 'latin-1', got "
+            f"{encoding!r}"
+        ) from None
+
+
 class DecodedFile:
     """Lines of a file as text; ``number`` is that of the last line read."""
 
-    def __init__(self, path: Path, stream: IO[bytes], errors: str) -> None:
-        self.path = path
-        self.errors = errors
+    def __init__(
+        self, path: Path, stream: IO[bytes], errors: str = "strict", encoding: str = "utf-8"
+    ) -> None:
+        self.path, self.errors, self.encoding = path, errors, encoding
         self.number = 0
-        self._lines = iter(stream)
+        self._stream: Any = stream
+        if encoding != "utf-8":  # where a line ends is not to be seen in the bytes
+            self._stream = io.TextIOWrapper(stream, encoding, errors, newline="\n")
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        try:
-            line = next(self._lines)
-        except (EOFError, OSError) as error:
-            raise InvalidInputError(
-                f"{self.path}: cannot be decompressed after line {self.number} ({error}): is the "
-                "file complete?"
-            ) from error
+        line: str | bytes = self._read()
+        if not line:
+            raise StopIteration
         self.number += 1
+        if len(line) >= MAX_LINE_BYTES:
+            raise InvalidInputError(
+                f"{self.path}, line {self.number} is longer than {MAX_LINE_BYTES:,} bytes: "
+                "expected a file of texts"
+            )
+        if isinstance(line, str):
+            return line.removeprefix("\ufeff") if self.number == 1 else line
         if self.number == 1:
             line = line.removeprefix(_BOM)
         try:
             return line.decode("utf-8", self.errors)
         except UnicodeDecodeError as error:
-            byte = line[error.start]
-            raise InvalidInputError(
-                f"{self.path}, line {self.number}: byte 0x{byte:02x} is not UTF-8: convert the "
-                "file, or pass errors='replace'"
-            ) from error
+            raise self._undecodable(f"byte 0x{line[error.start]:02x}", line) from error
+
+    def _read(self) -> Any:
+        try:
+            return self._stream.readline(MAX_LINE_BYTES)
+        except UnicodeDecodeError as error:
+            raise self._undecodable(f"byte 0x{error.object[error.start]:02x}", b"") from error
+        except UnicodeError as error:  # UTF-16 without its mark
+            raise self._undecodable(str(error), b"") from error
+        except (EOFError, OSError, zlib.error) as error:
+            raise self._damaged(error) from error
+        except Exception as error:
+            if type(error).__name__ == "ZstdError":
+                raise self._damaged(error) from error
+            raise
+
+    def _damaged(self, error: Exception) -> InvalidInputError:
+        return InvalidInputError(
+            f"{self.path}: cannot be decompressed after line {self.number} ({error}): is the file "
+            "complete?"
+        )
+
+    def _undecodable(self, what: str, line: bytes) -> InvalidInputError:
+        guess = "utf-16" if line.startswith(_UTF_16) and self.number == 1 else "latin-1"
+        where = f"{self.path}, line {max(self.number, 1)}"
+        if self.encoding != "utf-8":
+            where = f"{self.path}, after line {self.number}"
+        return InvalidInputError(
+            f"{where}: {what} is not {self.encoding.upper()}: name the encoding, as in "
+            f"encoding='{guess}' (--encoding {guess}), or replace such bytes with errors='replace' "
+            "(--errors replace)"
+        )

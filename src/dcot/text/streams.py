@@ -11,6 +11,7 @@ import polars as pl
 from dcot.stream import Batch, Repeatable, Source
 from dcot.stream.sources import Reader
 from dcot.text import inputs
+from dcot.text.decoding import COMPRESSED
 from dcot.text.readers import PathLike, TextFiles, read_texts
 
 # Small files are read to batches of so many bytes of text: several threads count one batch.
@@ -52,7 +53,7 @@ class TextSource(Source):
         self._done = 0
         files = self.files
         for size, (path, kind) in zip(self.sizes, files.files, strict=True):
-            one = TextFiles([(path, kind)], files.column, files.errors, files.batch_size)
+            one = files.only([(path, kind)])
             self._within = 0
             yield str(path), one.batches
             self._done += size
@@ -124,6 +125,6 @@ def held_bytes(texts: TextFiles) -> float:
     """About what the counts of these files would take in memory."""
     total = 0.0
     for path, kind in texts.files:
-        packed = kind == "parquet" or path.suffix.lower() in (".gz", ".zst", ".zstd")
+        packed = kind == "parquet" or path.suffix.lower() in COMPRESSED
         total += _size_of(path) * (_COMPRESSION if packed else 1.0)
     return 1.5 * total

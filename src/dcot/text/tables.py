@@ -1,27 +1,128 @@
 """Rows of files: a text together with other fields, such as its label and its identifier.
 
-``readers`` gives texts alone, and gives them fast. Here a row keeps what belongs together.
+All files that dcot reads documents from are read here: ``read_texts`` keeps the texts alone, the
+command line also labels and identifiers.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import reprlib
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
 
 from dcot.errors import InvalidInputError, InvalidParameterError
-from dcot.text.decoding import DecodedFile, opened
-from dcot.text.readers import _chosen, _frames, _LongFields, _text_of
+from dcot.text.decoding import COMPRESSED, DecodedFile, check_encoding, opened
+
+KINDS = {
+    ".txt": "lines",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+}
+_SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
+_USUAL_NAMES = ("text", "body", "content", "document", "abstract", "message", "review", "title")
 
 Row = tuple[Any, ...]
 
 
+@dataclass(frozen=True)
+class ReadOptions:
+    """How files are read.
+
+    Attributes
+    ----------
+    text : columns with the text; several are joined with line breaks; none means ``text``, or the
+        only one
+    encoding : of all but parquet
+    errors : ``"strict"`` or ``"replace"``, for bytes that cannot be decoded
+    separator : between the columns of CSV; None is a comma, or a tab for TSV
+    """
+
+    text: tuple[str, ...] = ()
+    encoding: str = "utf-8"
+    errors: str = "strict"
+    separator: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encoding", check_encoding(self.encoding))
+        if self.errors not in ("strict", "replace"):
+            raise InvalidParameterError(
+                f"errors must be 'strict' or 'replace', got {self.errors!r}"
+            )
+        if self.separator is not None and len(self.separator) != 1:
+            raise InvalidParameterError(
+                f"separator must be one character, such as ';', got {self.separator!r}"
+            )
+
+
+# -- which files --------------------------------------------------------------------------------
+
+
+def suffix_of(path: Path) -> str:
+    """The suffix below that of the compression."""
+    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    return plain.suffix.lower()
+
+
+def files_at(path: Path, kind: str | None) -> list[tuple[Path, str]]:
+    """The files that a path stands for, each with what it is."""
+    if path.is_dir():
+        return [(file, kind or "document") for file in _files_in(path, kind)]
+    if not path.exists():
+        raise InvalidInputError(f"{path} does not exist")
+    suffix = suffix_of(path)
+    if kind is None and suffix in _SPREADSHEETS:
+        raise InvalidParameterError(
+            f"{path} is a spreadsheet, which dcot does not read: save it as CSV first"
+        )
+    if kind is None and suffix not in KINDS:
+        raise InvalidParameterError(
+            f"{path} ends in {path.suffix!r}, expected one of {', '.join(KINDS)}: say what it is, "
+            "as in kind='lines' (--format lines)"
+        )
+    return [(path, kind or KINDS[suffix])]
+
+
+def _files_in(folder: Path, kind: str | None) -> list[Path]:
+    """Files of that kind; for texts the .txt files or, if there are none, files without ending."""
+    files = sorted(
+        file
+        for file in folder.rglob("*")
+        if not any(part.startswith(".") for part in file.relative_to(folder).parts)
+        and file.is_file()
+    )
+    if kind == "document":
+        found = files
+    elif kind is None:
+        found = [file for file in files if suffix_of(file) == ".txt"]
+        found = found or [file for file in files if not suffix_of(file)]
+    else:
+        found = [file for file in files if KINDS.get(suffix_of(file)) == kind]
+    if not found:
+        endings = sorted({suffix_of(file) or "no ending" for file in files})
+        there = f"its files have {', '.join(endings[:5])}" if files else "it is empty"
+        raise InvalidInputError(
+            f"{folder} has no {'.txt' if kind is None else kind} files ({there}): read every file "
+            "as a document with kind='document' (--format document), or name the files themselves"
+        )
+    return found
+
+
+# -- their rows ---------------------------------------------------------------------------------
+
+
 def read_rows(
-    path: Path, kind: str, text: str | None, others: Sequence[str], errors: str = "strict"
+    path: Path, kind: str, options: ReadOptions, others: Sequence[str] = ()
 ) -> Iterator[Row]:
     """Tuples of the text and the other fields, row by row.
 
@@ -29,31 +130,26 @@ def read_rows(
     ----------
     path : a file
     kind : as in :func:`dcot.text.read_texts`
-    text : the field with the text; None takes ``text``, or the only one
+    options : columns of the text, encoding and so on
     others : names of more fields; a JSON object without one has None in its place
-    errors : as in :func:`dcot.text.read_texts`
     """
     if kind == "parquet":
-        yield from _parquet_rows(path, text, others)
+        for batch in parquet_frames(path, options, others):
+            yield from batch.iter_rows()
         return
     with opened(path) as stream:
-        yield from stream_rows(stream, path, kind, text, others, errors)
+        yield from stream_rows(stream, path, kind, options, others)
 
 
 def stream_rows(
-    stream: IO[bytes],
-    path: Path,
-    kind: str,
-    text: str | None,
-    others: Sequence[str],
-    errors: str = "strict",
+    stream: IO[bytes], path: Path, kind: str, options: ReadOptions, others: Sequence[str] = ()
 ) -> Iterator[Row]:
     """The same for an open stream, such as standard input; ``path`` is for messages."""
-    lines = DecodedFile(path, stream, errors)
+    lines = DecodedFile(path, stream, options.errors, options.encoding)
     if kind in ("csv", "tsv"):
-        yield from _csv_rows(lines, path, "," if kind == "csv" else "\t", text, others)
+        yield from _csv_rows(lines, options, "," if kind == "csv" else "\t", others)
     elif kind == "jsonl":
-        yield from _json_rows(lines, path, text, others)
+        yield from _json_rows(lines, options, others)
     elif others:
         raise InvalidParameterError(
             f"{path} is plain text without columns, so there is no {others[0]!r}: expected a table "
@@ -67,83 +163,197 @@ def stream_rows(
 
 
 def _csv_rows(
-    lines: DecodedFile, path: Path, delimiter: str, text: str | None, others: Sequence[str]
+    lines: DecodedFile, options: ReadOptions, delimiter: str, others: Sequence[str]
 ) -> Iterator[Row]:
-    rows = _LongFields(csv.reader(lines, delimiter=delimiter, strict=True), path, lines)
+    path, separator = lines.path, options.separator or delimiter
+    rows = _fields(csv.reader(lines, delimiter=separator, strict=True), lines)
     header = next(rows, None)
     if header is None:
         raise InvalidInputError(f"{path} is empty, expected a first line with column names")
-    names = [text_column(header, text, str(path)), *others]
-    _check_there(names, header, path)
-    places = [header.index(name) for name in names]
+    if options.separator is None and len(header) == 1:
+        _check_separator(header[0], separator, path)
+    texts = text_columns(header, options.text, str(path))
+    _check_columns([*texts, *others], header, path)
+    places = [header.index(name) for name in texts]
+    other_places = [header.index(name) for name in others]
+    needed = max([*places, *other_places])
     for row in rows:
-        if not row:
-            continue
-        if len(row) <= max(places):
+        if len(row) <= needed or (len(row) > len(header) and any(row[len(header) :])):
+            if not row:
+                continue
             raise InvalidInputError(
-                f"{path}, line {lines.number}: {len(row)} fields, expected {len(header)}"
+                f"{path}, line {lines.number}: {len(row)} fields, expected {len(header)}: put "
+                f"texts that contain {separator!r} in quotation marks"
             )
-        yield tuple(row[place] for place in places)
+        text = row[places[0]] if len(places) == 1 else "\n".join(row[place] for place in places)
+        yield (text, *[row[place] for place in other_places])
 
 
-def _json_rows(
-    lines: DecodedFile, path: Path, text: str | None, others: Sequence[str]
-) -> Iterator[Row]:
+def _fields(reader: Iterator[list[str]], lines: DecodedFile) -> Iterator[list[str]]:
+    """Rows of a csv reader, whose fields may be longer than the module's limit of 128 KiB.
+
+    The limit belongs to the whole process, so it is restored after every row.
+    """
+    while True:
+        limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            reason = str(error)
+            if "new-line character" in reason:
+                reason = "lines end in carriage returns alone: convert the line ends to \\n"
+            raise InvalidInputError(f"{lines.path}, line {lines.number}: {reason}") from error
+        finally:
+            csv.field_size_limit(limit)
+        if row is None:
+            return
+        yield row
+
+
+def _check_separator(header: str, separator: str, path: Path) -> None:
+    """Refuse a table that was cut in the wrong places, or not at all."""
+    for other in ";\t|,":
+        if other != separator and other in header:
+            raise InvalidInputError(
+                f"{path} has the single column {header!r}, which looks like several: name what is "
+                f"between them with separator={other!r} (--separator {other!r})"
+            )
+
+
+def _json_rows(lines: DecodedFile, options: ReadOptions, others: Sequence[str]) -> Iterator[Row]:
     seen: dict[str, None] = {}  # in the order of the file
     for line in lines:
         if not line.strip():
             continue
-        where = f"{path}, line {lines.number}"
+        where = f"{lines.path}, line {lines.number}"
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise InvalidInputError(
-                f"{where}: not JSON ({error}); expected one object a line"
+                f"{where}: not JSON ({error}); expected one object per line"
             ) from error
         if isinstance(record, dict):
             seen.update(dict.fromkeys(record))
-            name = text_column(list(record), text, where)
-            yield (_text_of(record, name, where), *(record.get(other) for other in others))
+            names = text_columns(list(record), options.text, where)
+            _check_columns(names, list(record), where)
+            texts = [_checked_text(record[name], where) for name in names]
+            yield ("\n".join(texts), *(record.get(other) for other in others))
         else:
-            yield (_text_of(record, text, where), *(None for _ in others))
+            yield (_checked_text(record, where), *(None for _ in others))
     if seen:
-        _check_there(others, list(seen), path)
+        _check_columns(others, list(seen), lines.path)
 
 
-def _parquet_rows(path: Path, text: str | None, others: Sequence[str]) -> Iterator[Row]:
+def _checked_text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInputError(
+            f"{where}: the text is {reprlib.repr(value)} of type {type(value).__name__}, expected "
+            'a string: drop the line, or put "" in its place'
+        )
     try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError(
+            f"{where}: the text has a lone surrogate, which is half a character"
+        ) from None
+    return value
+
+
+# -- parquet ------------------------------------------------------------------------------------
+
+
+def parquet_frames(
+    path: Path, options: ReadOptions, others: Sequence[str] = (), batch_size: int = 8192
+) -> Iterator[pl.DataFrame]:
+    """Frames of at most ``batch_size`` rows: the column ``text``, then the others."""
+    with _explained(path):
         frame = pl.scan_parquet(path, glob=False)
         columns = frame.collect_schema().names()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise InvalidInputError(f"{path} cannot be read as parquet: {reason}") from error
-    names = [text_column(columns, text, str(path)), *others]
-    _check_there(names, columns, path)
+    texts = text_columns(columns, options.text, str(path))
+    _check_columns([*texts, *others], columns, path)
     start = 0
-    for batch in _frames(frame.select(list(dict.fromkeys(names))), 8192):
-        texts = batch[names[0]].cast(pl.String)
-        if texts.null_count():
-            row = start + int(texts.is_null().arg_max() or 0)
-            raise InvalidInputError(
-                f'{path}, row {row}: the text is missing: drop the row, or put "" in its place'
-            )
-        yield from zip(texts, *(batch[other] for other in others), strict=True)
+    batches = _batches(frame.select(list(dict.fromkeys([*texts, *others]))), batch_size)
+    while True:
+        with _explained(path):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        text = _joined([_strings(batch[name], path, start) for name in texts])
+        others_read = [batch[name].alias(f"column {k}") for k, name in enumerate(others)]
+        yield pl.DataFrame([text.alias("text"), *others_read])
         start += len(batch)
 
 
-def text_column(names: list[str], column: str | None, where: str) -> str:
-    """The name of the field that holds the text, or an error that lists those there are."""
-    if column is None and "text" not in names and len(names) != 1:
-        listed = ", ".join(map(repr, names))
-        raise InvalidParameterError(
-            f"{where}: which of the columns {listed} is the text? Say so, as in column={names[0]!r}"
-        )
-    return _chosen(names, column, where) if column is None else column
+def _joined(columns: list[pl.Series]) -> pl.Series:
+    if len(columns) == 1:
+        return columns[0]
+    renamed = [column.alias(str(k)) for k, column in enumerate(columns)]
+    return pl.DataFrame(renamed).select(pl.concat_str(pl.all(), separator="\n")).to_series()
 
 
-def _check_there(wanted: Sequence[str], names: Sequence[str], path: Path) -> None:
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        raise InvalidParameterError(
-            f"{path} has no column {missing[0]!r}: there are {', '.join(map(repr, names))}"
+def _strings(texts: pl.Series, path: Path, start: int) -> pl.Series:
+    if texts.dtype in (pl.Categorical, pl.Enum):
+        texts = texts.cast(pl.String)
+    if texts.dtype != pl.String:
+        raise InvalidInputError(
+            f"{path}: column {texts.name!r} is of type {texts.dtype}, expected strings"
         )
+    if texts.null_count():
+        row = start + int(texts.is_null().arg_max() or 0)
+        raise InvalidInputError(
+            f'{path}, row {row}: the text is missing: drop the row, or put "" in its place'
+        )
+    return texts
+
+
+def _batches(frame: pl.LazyFrame, batch_size: int) -> Iterator[pl.DataFrame]:
+    if hasattr(frame, "collect_batches"):  # newer versions of polars
+        for batch in frame.collect_batches(chunk_size=batch_size, maintain_order=True):
+            yield from batch.iter_slices(batch_size)
+        return
+    start = 0
+    while len(batch := frame.slice(start, batch_size).collect()):
+        yield batch
+        start += batch_size
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Errors of polars, which do not name the file; its panics are not even Exceptions."""
+    try:
+        yield
+    except BaseException as error:
+        panic = type(error).__name__ == "PanicException"
+        if not panic and not isinstance(error, pl.exceptions.PolarsError | OSError):
+            raise
+        reason = str(error).partition("\n")[0][:200]
+        raise InvalidInputError(f"{path} cannot be read as parquet: {reason}") from error
+
+
+# -- columns ------------------------------------------------------------------------------------
+
+
+def text_columns(names: Sequence[str], wanted: Sequence[str], where: str) -> list[str]:
+    """The names of the columns with the text; an error lists those there are."""
+    if wanted:
+        return list(wanted)
+    if "text" in names or len(names) == 1:
+        return ["text" if "text" in names else names[0]]
+    usual = [name for name in names if name.lower() in _USUAL_NAMES]
+    example = (
+        f", as in column={usual[0]!r} (--text {usual[0]})" if usual else " with column (--text)"
+    )
+    raise InvalidParameterError(
+        f"{where}: which of the columns {', '.join(map(repr, names))} is the text? Name it{example}"
+    )
+
+
+def _check_columns(wanted: Sequence[str], names: Sequence[str], where: Path | str) -> None:
+    for name in wanted:
+        if name not in names:
+            there = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+            raise InvalidParameterError(f"{where} has no column {name!r}: there are {there}")
+        if names.count(name) > 1:
+            raise InvalidParameterError(
+                f"{where} has {names.count(name)} columns named {name!r}: rename all but one"
+            )

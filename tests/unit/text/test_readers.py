@@ -10,7 +10,7 @@ import pytest
 
 from dcot import DcotError
 from dcot.errors import InvalidInputError, InvalidParameterError, MissingExtraError
-from dcot.text import TermCounter, decoding, read_texts, readers
+from dcot.text import TermCounter, decoding, read_texts, tables
 
 TEXTS = ["tea for two", "naïve café, 中文", 'a "quoted", text\nof two lines', "", "😀 end"]
 
@@ -76,7 +76,7 @@ def test_parquet_without_batches_in_polars(tmp_path):
     class Older:
         slice = frame.slice
 
-    assert [len(batch) for batch in readers._frames(Older(), 2)] == [2, 2, 1]
+    assert [len(batch) for batch in tables._batches(Older(), 2)] == [2, 2, 1]
 
 
 def test_a_folder_is_its_txt_files_in_order(tmp_path):
@@ -152,7 +152,7 @@ def test_parquet_that_is_not_text(tmp_path):
         list(read_texts(tmp_path / "a.parquet"))
     with pytest.raises(InvalidInputError, match="column 'n' is of type Int64"):
         list(read_texts(tmp_path / "a.parquet", column="n"))
-    with pytest.raises(InvalidParameterError, match="no field 'body'"):
+    with pytest.raises(InvalidParameterError, match="no column 'body'"):
         list(read_texts(tmp_path / "a.parquet", column="body"))
 
 
