@@ -61,7 +61,7 @@ def fingerprint(model: Any, dcot: Any) -> str:
             else:
                 digest.update(f"{_settled(value)}\0".encode("utf-8", "surrogatepass"))
 
-    made = dcot._fitted()
+    made = dcot._fitted().representation
     add(made.output, made.normalize, made.components)
     for layer in made.layers:
         add(layer.squash, layer.coef_, layer.intercept_, layer.mean_)

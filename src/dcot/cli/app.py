@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from dcot._version import __version__
-from dcot.cli import demo, evaluate, explain, fit, info, predict, search, train, transform
-from dcot.cli.bench import app as bench_app
+from dcot.cli import (
+    bench,
+    demo,
+    evaluate,
+    explain,
+    fit,
+    index,
+    info,
+    predict,
+    search,
+    similar,
+    train,
+    transform,
+)
 from dcot.cli.errors import INTERRUPTED, OK, cleaned_up_when_terminated, report, write_error
-from dcot.cli.help import Group
+from dcot.cli.help import Command, Group
+from dcot.cli.session import at_end
 
 app = typer.Typer(
     name="dcot",
@@ -24,9 +37,33 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
 )
-for _part in (fit, transform, train, predict, evaluate, explain, search, info, demo):
-    _part.register(app)
-app.add_typer(bench_app, name="bench", rich_help_panel="More")
+benchmarks = typer.Typer(
+    cls=Group,
+    help="Rerun the experiments of the paper, or compare on your own corpus.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def _add(
+    where: typer.Typer, function: Callable[..., None], examples: Sequence[str], panel: str | None
+) -> None:
+    where.command(cls=Command, epilog="\n".join(examples), rich_help_panel=panel)(function)
+
+
+for _panel, _modules in {
+    "Features": (fit, transform),
+    "Classes": (train, predict, evaluate),
+    "Reading": (explain, similar),
+    "Search": (index, search),
+    "More": (info, demo),
+}.items():
+    for _module in _modules:
+        _name = _module.__name__.rpartition(".")[2]
+        _add(app, getattr(_module, _name), _module.EXAMPLES, _panel)
+_add(benchmarks, bench.paper, bench.PAPER_EXAMPLES, None)
+_add(benchmarks, bench.compare, bench.COMPARE_EXAMPLES, None)
+app.add_typer(benchmarks, name="bench", rich_help_panel="More")
 
 
 def _print_version(wanted: bool) -> None:
@@ -48,10 +85,10 @@ def _root(
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # what a terminal cannot show is no reason to stop
+        if hasattr(stream, "reconfigure"):  # a character that cannot be shown is no error
             stream.reconfigure(errors="backslashreplace")
     try:
-        with cleaned_up_when_terminated():
+        with cleaned_up_when_terminated(), at_end:
             command = typer.main.get_command(app)
             code = command.main(
                 list(arguments) or ["--help"], prog_name="dcot", standalone_mode=False

@@ -8,18 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from dcot.cli.frame import command
-from dcot.cli.help import Group
+from dcot.cli import options as o
 from dcot.cli.session import Session
-from dcot.cli.settings import numbers
-from dcot.runtime.progress import Progress, silent
 
-app = typer.Typer(
-    cls=Group,
-    help="Rerun the experiments of the paper, or compare on your own corpus.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+PAPER_EXAMPLES = ("dcot bench paper --profile quick -o bench-output",)
+COMPARE_EXAMPLES = ("dcot bench compare test.csv --text body --label topic --budgets 4 --draws 1",)
 
 _Data = Annotated[
     Path | None,
@@ -46,13 +39,7 @@ _Static = Annotated[
 ]
 
 
-@app.callback()
-def _root() -> None:
-    pass
-
-
 def paper(
-    session: Session,
     profile: Annotated[
         str,
         typer.Option("--profile", metavar="quick|full", help="Minutes, or hours; can be resumed."),
@@ -88,17 +75,23 @@ def paper(
     data: _Data = None,
     encoder: _Encoder = None,
     static_embeddings: _Static = False,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
 ) -> None:
     """Rerun the paper's experiments, and ours, into a report.
 
-    Finished parts are kept in the folder and never computed twice: an interrupted run goes on.
+    Finished parts are kept in the folder and not computed again: an interrupted run is resumed.
     """
+    session = Session.start(json, quiet, seed, threads, debug)
     done: Any = import_module("dcot.bench.paper").run(
         profile,
         output,
         data,
         only,
-        _progress(session),
+        session.progress,
         encoder=encoder,
         static_embeddings=static_embeddings,
         words=tuple(word or ()),
@@ -108,7 +101,6 @@ def paper(
 
 
 def compare(
-    session: Session,
     corpus: Annotated[
         str,
         typer.Argument(
@@ -161,7 +153,7 @@ def compare(
         typer.Option(
             "--budgets",
             metavar="NUMBERS",
-            parser=numbers,
+            parser=o.numbers(low=1),
             show_default="20 to 2000",
             help="How many labels to try.",
         ),
@@ -186,11 +178,17 @@ def compare(
     data: _Data = None,
     encoder: _Encoder = None,
     static_embeddings: _Static = False,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
 ) -> None:
     """Compare dCoT with its rivals on a corpus, from few labels to all.
 
-    Labels are hidden and tested on, so the corpus needs many. An interrupted run goes on.
+    Labels are hidden and tested on, so the corpus needs many. An interrupted run is resumed.
     """
+    session = Session.start(json, quiet, seed, threads, debug)
     comparison = import_module("dcot.bench.compare")
     done: Any = comparison.run(
         corpus,
@@ -205,7 +203,7 @@ def compare(
         way=way,
         encoder=encoder,
         static_embeddings=static_embeddings,
-        progress=_progress(session),
+        progress=session.progress,
         **({} if budgets is None else {"budgets": [_whole(one) for one in budgets]}),
     )
     tables = list(done.results.notes)
@@ -220,15 +218,8 @@ def _whole(number: float) -> float:
     return int(number) if float(number).is_integer() else number
 
 
-def _progress(session: Session) -> Progress:
-    if not session.verbose:
-        return silent
-    reporter: Progress = import_module("dcot.bench.progress").Reporter()
-    return reporter
-
-
 def _end(session: Session, done: Any, lines: list[str]) -> None:
-    """Where the report is; a part that failed is an error, told at the end."""
+    """Say where the report is; a part that failed is an error."""
     failures = [f"{failure.title}: {failure.reason}" for failure in done.failures]
     if session.json:
         session.emit({"report": str(done.report), "notes": lines, "failures": failures})
@@ -239,10 +230,3 @@ def _end(session: Session, done: Any, lines: list[str]) -> None:
         session.note(f"Failed: {failure}")
     if failures:
         raise typer.Exit(1)
-
-
-command(app, examples=["dcot bench paper --profile quick -o bench-output"])(paper)
-command(
-    app,
-    examples=["dcot bench compare test.csv --text body --label topic --budgets 4 --draws 1"],
-)(compare)

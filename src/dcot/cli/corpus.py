@@ -13,6 +13,7 @@ from dcot.cli.errors import UserError
 
 if TYPE_CHECKING:
     from dcot.text import TextFiles
+    from dcot.text.tables import ReadOptions
 
 STANDARD_INPUT = "-"
 _BATCH_DOCUMENTS = 4096
@@ -24,7 +25,7 @@ Part = Literal["all", "train", "test", "unlabelled"]
 
 @dataclass
 class Batch:
-    """Documents: their texts, labels (None: without), identifiers, and more columns."""
+    """Documents: their texts, labels (None: unlabelled), identifiers, and more columns."""
 
     texts: list[str] = field(default_factory=list)
     labels: list[Any] = field(default_factory=list)
@@ -48,22 +49,25 @@ class Corpus:
     Attributes
     ----------
     sources : as on the command line
-    text, label, identifier : names of columns, or None
+    text : names of the columns with the text; several are joined
+    label, identifier : names of columns, or None
     metadata : names of more columns
     format : what files are whose names do not say
-    errors : ``"strict"`` or ``"replace"``, for bytes that are not UTF-8
+    encoding, errors, separator : see :class:`dcot.text.tables.ReadOptions`
     part : which documents of a corpus with a split, where its name does not say (``r52:test``)
-    label_separator : what stands between the labels of a document that has several
-    unlabelled : the label that means none, besides the empty one
+    label_separator : the text between the labels of a document that has several
+    unlabelled : the label that marks unlabelled rows, besides the empty one
     """
 
     sources: Sequence[str]
-    text: str | None = None
+    text: Sequence[str] | None = None
     label: str | None = None
     identifier: str | None = None
     metadata: Sequence[str] = ()
     format: str | None = None
+    encoding: str = "utf-8"
     errors: str = "strict"
+    separator: str | None = None
     part: Part = "all"
     label_separator: str | None = None
     unlabelled: str | None = None
@@ -84,7 +88,7 @@ class Corpus:
         return all(_rereadable(source) for source in self.sources)
 
     def texts(self) -> TextFiles | list[str]:
-        """Texts alone: a reader of files where that is possible, so that they need no memory."""
+        """Texts alone: a reader of files where possible, so that they need not be in memory."""
         return self.files() or self.whole().texts
 
     def files(self) -> TextFiles | None:
@@ -95,9 +99,13 @@ class Corpus:
         from dcot.text import read_texts
 
         reader = read_texts(
-            list(self.sources), column=self.text, kind=self.format, errors=self.errors
+            [Path(source).expanduser() for source in self.sources],
+            column=self.text,
+            kind=self.format,
+            encoding=self.encoding,
+            errors=self.errors,
+            separator=self.separator,
         )
-        self._check_columns()
         if next(iter(reader), None) is None:
             raise self._empty()
         return reader
@@ -112,7 +120,7 @@ class Corpus:
         return documents
 
     def batches(self) -> Iterator[Batch]:
-        """Documents by and by, at least one of them."""
+        """Documents in batches, at least one of them."""
         batch, size, any_yet = Batch(), 0, False
         for row in self._rows():
             any_yet = True
@@ -132,10 +140,6 @@ class Corpus:
     def _plain_files(self) -> bool:
         named = any(_known(source) for source in self.sources)
         return not named and self.rereadable and self.label is None
-
-    def _check_columns(self) -> None:
-        """Columns with better advice than the reader's own, at the price of one row."""
-        next(self._rows(), None)
 
     def _rows(self) -> Iterator[Row]:
         self.check()
@@ -166,37 +170,41 @@ class Corpus:
             more = dict(zip(self.metadata, others, strict=True)) if others else None
             yield text, label, identifier, more
 
+    @property
+    def _options(self) -> ReadOptions:
+        from dcot.text.tables import ReadOptions
+
+        return ReadOptions(tuple(self.text or ()), self.encoding, self.errors, self.separator)
+
     def _from_standard_input(self) -> Iterator[tuple[Any, ...]]:
         from dcot.text.tables import stream_rows
 
         path = Path("standard input")
         kind = self._stream_kind(path)
-        return stream_rows(sys.stdin.buffer, path, kind, self.text, self._others, self.errors)
+        return stream_rows(sys.stdin.buffer, path, kind, self._options, self._others)
 
     def _stream_kind(self, path: Path) -> str:
         """What a stream holds, whose name does not say."""
-        from dcot.text.readers import _KINDS, _suffix
+        from dcot.text.tables import KINDS, suffix_of
 
-        columns = self.text is not None or bool(self._others)
-        kind = self.format or _KINDS.get(_suffix(path)) or ("jsonl" if columns else "lines")
+        columns = bool(self.text or self._others)
+        kind = self.format or KINDS.get(suffix_of(path)) or ("jsonl" if columns else "lines")
         if kind == "parquet":
             raise UserError(f"parquet cannot be read from {path}: name the file")
         return kind
 
     def _from_files(self, path: Path) -> Iterator[Row]:
-        from dcot.text.readers import _files_at
-        from dcot.text.tables import read_rows
+        from dcot.text.tables import files_at, read_rows
 
         folder = path.is_dir()
         pipe = not folder and not path.is_file()
-        for file, kind in _files_at(path, self._stream_kind(path) if pipe else self.format):
-            others = [] if folder and kind == "document" else self._others
-            for row in self._named(read_rows(file, kind, self.text, others, self.errors)):
-                if folder and kind == "document":
-                    inside = file.relative_to(path)
-                    yield row[0], inside.parent.as_posix().strip("."), inside.as_posix(), None
-                else:
-                    yield row
+        for file, kind in files_at(path, self._stream_kind(path) if pipe else self.format):
+            if not (folder and kind == "document"):
+                yield from self._named(read_rows(file, kind, self._options, self._others))
+                continue
+            inside = file.relative_to(path)
+            for (text,) in read_rows(file, kind, self._options):
+                yield text, inside.parent.as_posix().strip("."), inside.as_posix(), None
 
     def _from_known(self, source: str) -> Iterator[Row]:
         from dcot import datasets
@@ -215,10 +223,10 @@ class Corpus:
                 yield corpus.texts[row], None if hidden else labels[row], int(row), None
 
     def _label(self, label: Any) -> Any:
-        """A label as text, several as a list of them, None for none.
+        """A label as text, several as a list of them, None for unlabelled.
 
-        Text, whatever the file has: a model learned from a parquet file with the classes 1 and 2
-        has to know them again in a CSV file.
+        Text, whatever the file has: a model trained on a parquet file with the classes 1 and 2
+        recognizes them in a CSV file.
         """
         if isinstance(label, list | tuple) or hasattr(label, "to_list"):
             found = label.to_list() if hasattr(label, "to_list") else list(label)
@@ -249,7 +257,7 @@ def _known(source: str) -> bool:
     if name not in datasets.available():
         return False
     if part not in ("", "all", "train", "test", "unlabelled"):
-        raise UserError(f"{source}: {part!r} is no part of {name}: try {name}:train or {name}:test")
+        raise UserError(f"{source}: {name} has no part {part!r}: try {name}:train or {name}:test")
     return True
 
 
@@ -277,8 +285,8 @@ def _check_source(source: str) -> None:
         from dcot import datasets
 
         raise UserError(
-            f"{source} does not exist: expected a file, a folder of .txt files, - for standard "
+            f"{source} does not exist: expected a file, a folder of text files, - for standard "
             f"input, or one of {', '.join(datasets.available())}"
         )
     if not os.access(path, os.R_OK):
-        raise UserError(f"{source} cannot be read: you have no permission to")
+        raise UserError(f"{source} cannot be read: you have no permission")

@@ -8,51 +8,44 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from dcot.cli import options as o
 from dcot.cli.errors import UserError
-from dcot.cli.frame import command
-from dcot.cli.session import Session, table
+from dcot.cli.session import Session, console_width, table
 from dcot.errors import MissingExtraError
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(
-        app,
-        panel="More",
-        examples=["dcot demo", "dcot demo --draws 2 --word mortgage --word parsley -o demo.png"],
-    )(demo)
+EXAMPLES = ("dcot demo", "dcot demo --draws 2 --word mortgage --word parsley -o demo.png")
 
 
 def demo(
-    session: Session,
     output: Annotated[
         Path | None,
-        typer.Option(
+        o.option(
             "--output",
             "-o",
+            help="Draw a figure, too (.png, .svg, .pdf).",
             readable=False,
             metavar="FILE",
-            show_default=False,
-            help="Draw a picture, too (.png, .svg, .pdf).",
         ),
     ] = None,
     word: Annotated[
         list[str] | None,
-        typer.Option(
-            "--word", metavar="WORD", show_default=False, help="A word to look up; can be repeated."
-        ),
+        o.option("--word", help="A word to look up. Can be repeated.", metavar="WORD"),
     ] = None,
     draws: Annotated[
-        int, typer.Option("--draws", min=1, metavar="INT", help="Draws of labels.")
+        int, o.option("--draws", help="Random draws of labels.", min=1, metavar="INT")
     ] = 5,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
 ) -> None:
     """Compare dCoT with bag of words, TF-IDF and LSI on a small corpus.
 
     The corpus comes with dcot: 1,054 short texts in 17 everyday topics. Features are learned
     without labels, then classified with five labels per class. Nothing is downloaded.
     """
+    session = Session.start(json, quiet, seed, threads, debug)
     if output is not None:
         _check_picture(output)
     session.note("Learning and comparing: a few seconds.")
@@ -105,10 +98,8 @@ def _tell(session: Session, found: Any, draws: int, seconds: float) -> None:
 
 def _side_by_side(columns: dict[str, list[str]]) -> Iterator[dict[str, list[str]]]:
     """As many columns at a time as fit on a line."""
-    from rich.console import Console
-
     part: dict[str, list[str]] = {}
-    left = width = Console().width
+    left = width = console_width()
     for name, terms in columns.items():
         needed = 3 + max(map(len, [name, *terms]))
         if part and needed > left:
@@ -133,7 +124,7 @@ def _check_picture(path: Path) -> None:
 
 
 def _draw(figure: Any, path: Path) -> None:
-    from dcot.cli.output import atomic
+    from dcot.runtime.files import atomic_file
 
-    with atomic(path) as file:
+    with atomic_file(path) as file:
         figure.savefig(file, dpi=120, format=path.suffix[1:].lower())

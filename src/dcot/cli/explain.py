@@ -1,4 +1,4 @@
-"""``dcot explain`` and ``dcot similar``: what words and documents mean to a model."""
+"""``dcot explain``: what a word or a document means to a model."""
 
 from __future__ import annotations
 
@@ -10,34 +10,17 @@ import typer
 
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
-from dcot.cli.frame import command
 from dcot.cli.session import Session, table
 
-_PANEL = "Reading"
-_READABLE = ("DCoTVectorizer", "DCoT", "DCoTClassifier")
-_COUNT = Annotated[int, typer.Option("-k", min=1, metavar="INT", help="How many to show.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(
-        app,
-        panel=_PANEL,
-        examples=[
-            "dcot explain model nasdaq",
-            "dcot explain model 'opec cut its output' -k 5",
-            "dcot explain classifier 'opec cut its output' --target oil",
-        ],
-    )(explain)
-    command(
-        app,
-        panel=_PANEL,
-        examples=["dcot similar model nasdaq", "dcot similar model stocks --cohort -k 5"],
-    )(similar)
+READABLE = ("DCoTVectorizer", "DCoT", "DCoTClassifier")
+EXAMPLES = (
+    "dcot explain model nasdaq",
+    "dcot explain model 'opec cut its output' -k 5",
+    "dcot explain classifier 'opec cut its output' --target oil",
+)
 
 
 def explain(
-    session: Session,
     model: o.Model,
     text: Annotated[
         str,
@@ -49,36 +32,40 @@ def explain(
     ],
     target: Annotated[
         str | None,
-        typer.Option(
+        o.option(
             "--target",
+            help="For a classifier: the class to explain.",
             metavar="CLASS",
             show_default="the predicted one",
-            help="Of a classifier: the class to explain.",
         ),
     ] = None,
-    k: _COUNT = 10,
+    k: o.K = 10,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
 ) -> None:
     """Show what a word or a document means to a model.
 
-    The prototypes it is rebuilt into with their values, layer by layer, and each word's share; of a
-    classifier, the words that moved its decision, and through which prototypes.
+    For features: the prototypes it is reconstructed into, layer by layer, with each word's share.
+    For a classifier: the words that moved its decision, and through which prototypes.
     """
+    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.models import load_model
 
     document = _read(text)
-    loaded = load_model(
-        model, "DCoTVectorizer", "DCoT", "DCoTClassifier", hint="use the model it was made with"
-    )
+    loaded = load_model(model, *READABLE, hint="use the model it was made with")
     if type(loaded).__name__ == "DCoTClassifier":
         _decision(session, loaded, document, target, k)
         return
     if target is not None:
         raise UserError(f"{model} has no classes, so --target means nothing: leave it out")
     found = loaded.explain(document, k=k)
-    if session.json:
+    if json:
         session.emit(_meaning(found, k))
     elif len(found.words) < 2:
-        _print(session, str(found))
+        session.show(str(found))
     else:
         _show(session, found, k)
 
@@ -113,10 +100,8 @@ def _meaning(found: Any, k: int) -> dict[str, Any]:
 
 def _show(session: Session, found: Any, k: int) -> None:
     """A document: what each prototype's value comes from."""
-    from rich.text import Text
-
     for part in found.layers:
-        session.show(Text(f"Layer {part.layer}", style="bold"))
+        session.show(f"Layer {part.layer}")
         top = part.top(k)
         rows = [
             (f"{value:+.3f}", name, _largest(found.words, part.shares[:, place]))
@@ -126,9 +111,9 @@ def _show(session: Session, found: Any, k: int) -> None:
     last = found.layers[-1]
     whole = sorted(zip(last.word_shares, found.words, strict=True), reverse=True)
     listed = ", ".join(f"{word} {100 * share:.0f} %" for share, word in whole[:10])
-    _print(session, f"Shares in the whole: {listed}{', …' if len(whole) > 10 else ''}")
+    session.show(f"Shares in the whole: {listed}{', …' if len(whole) > 10 else ''}")
     if found.unknown:
-        session.note(f"Not known, and passed over: {', '.join(found.unknown[:10])}")
+        session.note(f"Not known, and skipped: {', '.join(found.unknown[:10])}")
 
 
 def _largest(words: Any, shares: Any) -> str:
@@ -142,7 +127,7 @@ def _decision(session: Session, model: Any, document: str, target: str | None, k
     if session.json:
         session.emit({"text": document, **asdict(found)})
         return
-    _print(session, f"{found.target}: decision {found.decision:+.3f}")
+    session.show(f"{found.target}: decision {found.decision:+.3f}")
     if not found.words:
         session.note("No word of the text is known to the model: this is its baseline.")
     rows = [
@@ -159,7 +144,7 @@ def _decision(session: Session, model: Any, document: str, target: str | None, k
     rows.append((f"{found.baseline:+.3f}", "(baseline)", ""))
     session.show(table(["share", "word", "through"], rows))
     if not all(word.labelled for word in found.words[:k]):
-        session.say("* in no labelled document: it counts by what it is rebuilt into.")
+        session.say("* in no labelled document: it counts through its prototypes.")
 
 
 def _class_named(model: Any, target: str | None) -> Any:
@@ -171,47 +156,3 @@ def _class_named(model: Any, target: str | None) -> Any:
         known = ", ".join(list(named)[:10]) + (", …" if len(named) > 10 else "")
         raise UserError(f"the model has no class {target!r}: it has {known}")
     return named[target]
-
-
-def similar(
-    session: Session,
-    model: o.Model,
-    word: Annotated[
-        str, typer.Argument(metavar="WORD", show_default=False, help="A word of the model.")
-    ],
-    cohort: Annotated[
-        bool,
-        typer.Option("--cohort", help="The words that are translated into this prototype instead."),
-    ] = False,
-    layer: Annotated[
-        int | None,
-        typer.Option(
-            "--layer",
-            min=1,
-            metavar="INT",
-            show_default="the last",
-            help="Whose values count.",
-        ),
-    ] = None,
-    k: _COUNT = 10,
-) -> None:
-    """Show the words that mean what a word means."""
-    from dcot.cli.models import load_model
-
-    loaded = load_model(
-        model, "DCoTVectorizer", "DCoT", "DCoTClassifier", hint="use the model it was made with"
-    )
-    find = loaded.cohort if cohort else loaded.similar_terms
-    found = find(word, k, layer=layer)
-    if session.json:
-        terms = [{"term": term, found.measure: value} for term, value in found]
-        session.emit({"word": word, "title": found.title, "terms": terms})
-        return
-    _print(session, found.title)
-    session.show(table(["term", found.measure], list(found)))
-
-
-def _print(session: Session, text: str) -> None:
-    from rich.text import Text
-
-    session.show(Text(text))

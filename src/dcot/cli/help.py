@@ -1,33 +1,55 @@
-"""Help that can be read at 80 columns: options in groups, one line each where that is possible."""
+"""How commands are run and described: one way to end, and help that fits 80 columns.
+
+typer's own grouped help needs rich and a Markdown parser, which take longer to import than
+everything else that ``dcot --help`` does.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-_FIRST = ("Arguments", "Options")
+from dcot.cli.errors import report
+
 _LAST = "Common options"
 
 
 class Command(TyperCommand):
-    """A command whose help shows groups of options and examples."""
+    """A command that reports its errors, and whose help has groups of options and examples."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error is one line on standard error, and an exit code."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a closed pipe shows here, where it can be handled
+            return result
+        except (SystemExit, typer.Exit, typer.BadParameter):
+            raise
+        except BaseException as error:
+            raise typer.Exit(report(error, ctx.params["debug"])) from None
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that is given twice and has room for one value."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        counts: Counter[Any] = Counter(order)
+        for parameter, times in counts.items():
+            if times > 1 and not parameter.multiple and not parameter.is_flag:
+                name = parameter.opts[0]
+                raise typer.BadParameter(f"{name} is given {times} times, but takes one value", ctx)
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         _write_head(self, ctx, formatter)
-        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in _FIRST}
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             if not getattr(parameter, "hidden", False):
-                is_argument = parameter.param_type_name == "argument"
-                default = "Arguments" if is_argument else "Options"
-                group = getattr(parameter, "rich_help_panel", None) or default
-                if "--help" in parameter.opts:
-                    group = _LAST
-                groups.setdefault(group, []).append(_record(parameter))
+                groups.setdefault(_group(parameter), []).append(_record(parameter))
         groups[_LAST] = groups.pop(_LAST, [])
         for group, records in groups.items():
             _write_group(formatter, group, records)
@@ -58,18 +80,23 @@ class Group(TyperGroup):
         _write_examples(formatter, self.epilog or "")
 
 
+def _group(parameter: Any) -> str:
+    if "--help" in parameter.opts:
+        return _LAST
+    if panel := getattr(parameter, "rich_help_panel", None):
+        return str(panel)
+    return "Arguments" if parameter.param_type_name == "argument" else "Options"
+
+
 def _write_head(command: Any, ctx: Any, formatter: Any) -> None:
-    pieces = [
-        _metavar(parameter) if parameter.required else f"[{_metavar(parameter)}]"
-        for parameter in command.get_params(ctx)
-        if parameter.param_type_name == "argument"
-    ]
+    parameters = command.get_params(ctx)
+    pieces = [_metavar(one) for one in parameters if one.param_type_name == "argument"]
     if isinstance(command, TyperGroup):
         pieces = ["COMMAND", "…"]
     required = [
-        f"{_short(parameter.opts)} {_metavar(parameter)}"
-        for parameter in command.get_params(ctx)
-        if parameter.param_type_name == "option" and parameter.required
+        f"{min(one.opts, key=len)} {_metavar(one)}"
+        for one in parameters
+        if one.param_type_name == "option" and one.required
     ]
     formatter.write_usage(ctx.command_path, " ".join([*pieces, *required, "[OPTIONS]"]))
     for paragraph in (command.help or "").strip().split("\n\n"):
@@ -93,16 +120,15 @@ def _write_examples(formatter: Any, examples: str) -> None:
 
 def _record(parameter: Any) -> tuple[str, str]:
     """What to type, and what it does."""
-    words = [getattr(parameter, "help", None) or ""]
+    text = getattr(parameter, "help", None) or ""
     if parameter.param_type_name == "argument":
-        return _metavar(parameter), words[0]
+        return _metavar(parameter), text
     names = ", ".join(sorted(parameter.opts, key=len))
     if parameter.secondary_opts:
         names = f"{names} / {parameter.secondary_opts[0]}"
     elif not parameter.is_flag:
         names += f" {_metavar(parameter)}"
-    words += _remarks(parameter)
-    return names, " ".join(filter(None, words))
+    return names, " ".join([text, *_remarks(parameter)])
 
 
 def _metavar(parameter: Any) -> str:
@@ -116,14 +142,16 @@ def _remarks(parameter: Any) -> Iterator[str]:
     default = parameter.show_default
     if not isinstance(default, str):
         value = parameter.default
-        shown = default is not False and value is not None and not isinstance(value, bool)
-        default = str(getattr(value, "value", value)) if shown else ""
+        shown = default is not False and value is not None
+        default = "" if not shown else _shown(value, bool(parameter.secondary_opts))
     if default:
         yield f"[{default}]"
 
 
-def _short(names: list[str]) -> str:
-    return min(names, key=len)
+def _shown(value: Any, switch: bool) -> str:
+    if isinstance(value, bool):
+        return ("yes" if value else "no") if switch else ""
+    return str(value)
 
 
 def _bold(text: str) -> str:

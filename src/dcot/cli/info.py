@@ -5,32 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from dcot.cli import options as o
-from dcot.cli.frame import command
+from dcot.cli.errors import UserError
 from dcot.cli.session import Session
+from dcot.runtime.terminal import one_line, printable
+
+EXAMPLES = ("dcot info model", "dcot info model --json")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, panel="More", examples=["dcot info model", "dcot info model --json"])(info)
-
-
-def info(session: Session, model: o.Model) -> None:
+def info(
+    model: o.Model,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
+) -> None:
     """Show what a model folder holds: settings, sizes, and how good it is.
 
-    Everything in the folder is checked on the way, checksums too.
+    Everything in the folder is checked, including checksums.
     """
+    session = Session.start(json, quiet, seed, threads, debug)
     import dcot
     from dcot.persistence.manifest import FORMAT_VERSION, read_manifest
     from dcot.runtime.resources import format_bytes
 
+    if model.is_file():
+        raise UserError(f"{model} is a file, but a model folder was expected here")
     manifest = read_manifest(model)
     loaded = dcot.load(model)
     contents = loaded._contents(False)
     sizes = {entry.name: entry.size for entry in manifest.files.values()}
-    if session.json:
+    if json:
         session.emit(
             {
                 "model": str(model),
@@ -86,12 +92,14 @@ def _facts(path: Path, rows: list[tuple[str, str]], changed: dict[str, Any]) -> 
     if changed:
         listed = ", ".join(f"{name}={_short(value)}" for name, value in sorted(changed.items()))
         rows = [*rows, ("settings changed", listed)]
-    found = Table(box=box.SIMPLE_HEAD, show_header=False, title=Text(str(path)), pad_edge=False)
+    found = Table(
+        box=box.SIMPLE_HEAD, show_header=False, title=Text(one_line(path)), pad_edge=False
+    )
     found.title_justify = "left"
     found.add_column(style="bold", no_wrap=True)
     found.add_column(overflow="fold")
     for name, value in rows:
-        found.add_row(Text(name), Text(str(value)))
+        found.add_row(Text(one_line(name)), Text(printable(value)))
     return found
 
 

@@ -1,34 +1,119 @@
-"""Model folders on the command line: checked before the work, loaded with what they have to be."""
+"""Models on the command line: made from options, checked before the work, loaded and saved."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dcot.cli.errors import UserError
+from dcot.cli.session import Session
+
+if TYPE_CHECKING:
+    from dcot import DCoTClassifier, DCoTVectorizer
+
+# -- from options to estimators -----------------------------------------------------------------
+
+COUNTING = (
+    "lowercase",
+    "strip_accents",
+    "stop_words",
+    "token_pattern",
+    "min_word_length",
+    "ngram_range",
+    "analyzer",
+    "min_df",
+    "max_df",
+    "max_features",
+    "binary",
+    "regex_engine",
+)
+WEIGHTING = ("weighting", "norm", "use_idf", "smooth_idf", "sublinear_tf", "k1", "b")
+DCOT = (
+    "n_prototypes",
+    "prototypes",
+    "noise",
+    "n_layers",
+    "squash",
+    "shrinkage",
+    "output",
+    "normalize",
+    "n_components",
+    "ridge",
+    "solver",
+    "tol",
+    "max_iter",
+    "memory_limit",
+)
+GRID = ("noise", "shrinkage", "n_prototypes", "features")
+CLASSIFIER = ("selection", "estimator", "class_weight", "memory_limit")
+
+_OPTION = {"output": "features"}  # --output is where the result goes
+_NONE = ("strip_accents", "norm", "normalize", "class_weight")  # where "none" means None
 
 
-def check_target(path: Path) -> None:
-    """Refuse a place where a model could not be saved, before hours of learning.
+def vectorizer(options: Mapping[str, Any], session: Session) -> DCoTVectorizer:
+    """An unfitted vectorizer from the options of ``dcot fit``."""
+    from dcot import DCoTVectorizer
 
-    A model that is there is replaced in one step when the new one is complete; anything else that
-    is there is left alone.
+    chosen = {**chosen_of(options, COUNTING + WEIGHTING), **chosen_of(options, DCOT)}
+    return DCoTVectorizer(**chosen, random_state=session.seed, verbose=session.verbose)
+
+
+def classifier(options: Mapping[str, Any], session: Session) -> DCoTClassifier:
+    """An unfitted classifier from the options of ``dcot train``."""
+    from dcot import DCoTClassifier, DCoTVectorizer
+
+    grid = {name: options[name] for name in GRID if options[name] is not None}
+    return DCoTClassifier(
+        vectorizer=DCoTVectorizer(**chosen_of(options, COUNTING + WEIGHTING)),
+        grid=grid or None,
+        random_state=session.seed,
+        verbose=session.verbose,
+        **chosen_of(options, CLASSIFIER),
+    )
+
+
+def chosen_of(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The estimators' parameters of these names, from the values of options."""
+    values = {name: options[_OPTION.get(name, name)] for name in names}
+    return {
+        name: None if value == "none" and name in _NONE else value for name, value in values.items()
+    }
+
+
+# -- model folders ------------------------------------------------------------------------------
+
+
+def check_target(path: Path, kind: str) -> None:
+    """Refuse a folder where the model could not be saved, before hours of training.
+
+    A model of the same kind is replaced in one step when the new one is complete. Anything else
+    that is there is left alone.
     """
     from dcot.persistence import writing
+    from dcot.persistence.manifest import MANIFEST, read_manifest
 
     parent = path.absolute().parent
     if not parent.is_dir():
         raise UserError(f"{parent} does not exist: create it first, as in mkdir -p {parent}")
     if not os.access(path if path.is_dir() else parent, os.W_OK):
-        raise UserError(f"{path} cannot be written: you have no permission to; use another folder")
+        raise UserError(f"{path} cannot be written: you have no permission; use another folder")
     writing.check_target(path)
+    if (path / MANIFEST).exists() and (found := read_manifest(path).kind) != kind:
+        raise UserError(
+            f"{path} holds a {found}, and a {kind} does not replace it: name another folder, or "
+            "remove it first"
+        )
 
 
 def load_model(path: Path, *kinds: str, hint: str = "", mmap: bool = False) -> Any:
     """The model of a folder, which has to be of one of these classes (any, if none is named)."""
     import dcot
 
+    if path.is_file():
+        raise UserError(f"{path} is a file, but a model folder was expected here")
     model = dcot.load(path, mmap=mmap)
     found = type(model).__name__
     if kinds and found not in kinds:
@@ -39,7 +124,7 @@ def load_model(path: Path, *kinds: str, hint: str = "", mmap: bool = False) -> A
 
 
 def save_model(model: Any, path: Path, precision: str | None) -> int:
-    """Save a model as if nobody had watched it learn; its size in bytes."""
+    """Save a model as if nobody had watched it train; its size in bytes."""
     if hasattr(model, "verbose"):
         model.verbose = False
     model.save(path, precision=precision)

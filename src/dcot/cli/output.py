@@ -1,21 +1,16 @@
-"""Results to a file, by its ending: parquet, npz, npy, csv, tsv or jsonl; whole or not at all.
-
-A file is written beside its place under a name of its own, seen to the disk, and then renamed. An
-error or Ctrl-C removes it, and what was there before stays.
-"""
+"""Results to a file, by its ending: parquet, npz, npy, csv, tsv or jsonl; whole or not at all."""
 
 from __future__ import annotations
 
 import io
 import os
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from dcot.cli.errors import UserError, is_full
-from dcot.errors import OutputError
+from dcot.cli.errors import UserError
+from dcot.runtime.files import atomic_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +22,7 @@ def check_output(path: Path, sources: Sequence[str] = ()) -> None:
     """Refuse a file that could not be written, before the work is done."""
     if path.suffix.lower() not in ENDINGS:
         raise UserError(
-            f"{path} ends in {path.suffix!r}, and that says how it is written: expected one of "
+            f"{path} ends in {path.suffix!r}, which is no format that dcot writes: expected one of "
             f"{', '.join(ENDINGS)}"
         )
     if path.is_dir():
@@ -35,74 +30,20 @@ def check_output(path: Path, sources: Sequence[str] = ()) -> None:
     check_place(path)
     for source in sources:
         if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
-            raise UserError(f"{path} is the corpus itself: write to another file")
+            raise UserError(f"{path} is an input of this command: write to another file")
 
 
 def check_place(path: Path) -> None:
-    """Refuse a place where nothing can be made."""
+    """Refuse a folder that does not exist or cannot be written."""
     parent = path.absolute().parent
     if not parent.is_dir():
         raise UserError(f"{parent} does not exist: create it first, as in mkdir -p {parent}")
     if not os.access(parent, os.W_OK):
-        raise UserError(
-            f"{parent} cannot be written: you have no permission to; use another folder"
-        )
-
-
-@contextmanager
-def atomic(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write, which takes its place when all went well."""
-    from dcot.persistence.files import sync_folder
-
-    folder = path.absolute().parent
-    partial = folder / f".{path.name}-{secrets.token_hex(8)}.partial"
-    try:
-        with _explained(path):
-            raw = io.FileIO(partial, "xb")
-        with _Output(raw, path) as file:
-            yield file
-            with _explained(path):
-                file.flush()
-                os.fsync(file.fileno())
-        with _explained(path):
-            os.replace(partial, path)
-            sync_folder(folder)
-    finally:
-        with suppress(OSError):  # renamed, if all went well
-            os.unlink(partial)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OutputError:
-        raise
-    except OSError as error:
-        advice = "free some space" if is_full(error) else "check the folder"
-        raise OutputError(
-            f"cannot write {path}: {error.strerror or error}; {advice}, or write elsewhere"
-        ) from error
-
-
-class _Output(io.BufferedWriter):
-    """A file whose errors are told from those of what is being read meanwhile."""
-
-    def __init__(self, raw: io.FileIO, path: Path) -> None:
-        super().__init__(raw)
-        self.path = path
-
-    def write(self, data: Any) -> int:
-        with _explained(self.path):
-            return super().write(data)
-
-    def close(self) -> None:
-        with _explained(self.path):
-            super().close()
+        raise UserError(f"{parent} cannot be written: you have no permission; use another folder")
 
 
 class Writer(Protocol):
-    """Takes rows by and by."""
+    """Takes rows in batches."""
 
     def write(self, columns: Mapping[str, Sequence[Any]], features: Any = None) -> None:
         """Columns of values, and a matrix with a column for each feature."""
@@ -121,7 +62,7 @@ def writing(path: Path, names: Sequence[str] = (), main: str = "features") -> It
     names : of the features
     main : what an ``.npy`` file holds, which has room for one thing: features, or a column
     """
-    with atomic(path) as file:
+    with atomic_file(path) as file:
         writer = _WRITERS[path.suffix.lower()](file, names, main)
         yield writer
         writer.close()
@@ -189,42 +130,24 @@ class _Parquet:
 
 
 class _Npy:
-    """One array. Features are written as they come; the header is completed at the end."""
+    """One array, kept until the end; ``dcot transform`` has a writer for large ones."""
 
     def __init__(self, file: IO[bytes], names: Sequence[str], main: str) -> None:
         self.file, self.main = file, main
-        self.rows, self.width, self.dtype = 0, len(names), ""
         self.values: list[Any] = []
+        self.features: list[Any] = []
 
     def write(self, columns: Mapping[str, Sequence[Any]], features: Any = None) -> None:
         if features is None:
             self.values += columns[self.main]
-            return
-        dense = _dense(features)
-        if not self.rows:
-            self.dtype, self.width = dense.dtype.str, dense.shape[1]
-            self._head()
-        self.rows += len(dense)
-        self.file.write(dense.tobytes())
-
-    def _head(self) -> None:
-        import numpy as np
-
-        # numpy leaves room in the header for a number of rows that grows
-        shape = (self.rows, self.width)
-        description = {"descr": self.dtype, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(self.file, description)
+        else:
+            self.features.append(_dense(features))
 
     def close(self) -> None:
         import numpy as np
 
-        if self.rows:
-            end = self.file.tell()
-            self.file.seek(0)
-            self._head()
-            self.file.seek(end)
-        else:
-            np.save(self.file, plain_array(self.values), allow_pickle=False)
+        found = np.vstack(self.features) if self.features else plain_array(self.values)
+        np.save(self.file, found, allow_pickle=False)
 
 
 class _Npz:

@@ -8,82 +8,94 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from dcot.cli import options as o
-from dcot.cli.frame import command
 from dcot.cli.session import Session, table
+from dcot.runtime.progress import documents_done
+from dcot.runtime.terminal import one_line
 
 Rows = dict[str, list[Any]]
 _SHOWN = 400  # characters of a text, of which as many are shown as the line has room for
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(
-        app,
-        panel="Classes",
-        examples=[
-            "dcot predict model new.csv --text body --id number -o predictions.csv",
-            "echo 'OPEC cut its output' | dcot predict model - --top 3",
-            "dcot predict model new.csv --text body --json",
-        ],
-    )(predict)
+EXAMPLES = (
+    "dcot predict model new.csv --text body --id number -o predictions.csv",
+    "echo 'OPEC cut its output' | dcot predict model - --top 3",
+    "dcot predict model new.csv --text body --json",
+)
 
 
 def predict(
-    session: Session,
     model: o.Model,
     corpus: o.Corpora,
     output: Annotated[
         Path | None,
-        typer.Option(
+        o.option(
             "--output",
             "-o",
+            help="Ends in .parquet, .csv, .tsv, .jsonl, .npz, or .npy (the predictions alone).",
             readable=False,
             metavar="FILE",
             show_default="standard output",
-            help="Ends in .parquet, .csv, .tsv, .jsonl, .npz, or .npy (the predictions alone).",
         ),
     ] = None,
-    text: o.Text = None,
-    identifier: o.Identifier = None,
     top: Annotated[
         int,
-        typer.Option(
-            "--top", min=1, metavar="INT", help="Show so many classes, the likeliest first."
+        o.option(
+            "--top",
+            help="Show at most this many classes, the most probable first.",
+            min=1,
+            metavar="INT",
         ),
     ] = 1,
+    text: o.Text = None,
+    identifier: o.Identifier = None,
     format: o.Format = None,
-    errors: o.Errors = o.ErrorsName.STRICT,
+    encoding: o.Encoding = "utf-8",
+    separator: o.Separator = None,
+    errors: o.Errors = "strict",
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
 ) -> None:
     """Predict the classes of documents.
 
     Without -o the predictions go to standard output: a table on a terminal, tab-separated lines
     into a pipe, JSON lines with --json.
     """
+    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.cli.models import load_model
     from dcot.cli.output import check_output
-    from dcot.cli.session import Counter
 
     if output is not None:
-        check_output(output, corpus)
-    source = Corpus(corpus, text=text, identifier=identifier, format=format, errors=errors)
+        check_output(output, [*corpus, str(model)])
+    source = Corpus(
+        corpus,
+        text=text,
+        identifier=identifier,
+        format=format,
+        encoding=encoding,
+        separator=separator,
+        errors=errors,
+    )
     source.check()
     classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
-    with _destination(session, output) as put, Counter(session, "documents") as counter:
+    progress, done = session.progress, 0
+    with _destination(session, output) as put:
         for batch in source.batches():
-            columns = {"id": batch.ids} | predictions(classifier, batch.texts, top)
-            put(columns, batch.texts)
-            counter.add(len(batch))
+            put({"id": batch.ids} | predictions(classifier, batch.texts, top), batch.texts)
+            done += len(batch)
+            documents_done(progress, "predict", done)
+    progress("predict", 1.0)
     if output is not None:
-        facts = {"documents": counter.total, "output": str(output)}
-        session.done(facts, f"Wrote predictions for {counter.total:,} documents to {output}.")
+        facts = {"documents": done, "output": str(output)}
+        session.done(facts, f"Wrote predictions for {done:,} documents to {output}.")
 
 
 def predictions(classifier: Any, texts: list[str], top: int = 1) -> Rows:
-    """Prediction and probability of each text, and further classes in the order of theirs."""
+    """Prediction and probability of each text, and the next classes with theirs."""
     import numpy as np
 
     shares = classifier.predict_proba(texts)
@@ -94,7 +106,7 @@ def predictions(classifier: Any, texts: list[str], top: int = 1) -> Rows:
     if classifier._kind == "single":
         columns = {"prediction": names[order[:, 0]].tolist(), "probability": ranked[:, 0].tolist()}
         first = 1
-    else:  # each class by itself: those more likely than not, the likeliest first
+    else:  # every class that is more likely than not, the most probable first
         chosen = [[k for k in np.argsort(-row, kind="stable") if row[k] > 0.5] for row in shares]
         columns = {
             "prediction": [names[found].tolist() for found in chosen],
@@ -170,5 +182,5 @@ class _Lines:
             self.first = False
         for row in zip(*columns.values(), strict=True):
             cells = (f"{value:.6g}" if isinstance(value, float) else _plain(value) for value in row)
-            sys.stdout.write("\t".join(" ".join(str(cell).split()) for cell in cells) + "\n")
+            sys.stdout.write("\t".join(" ".join(one_line(cell).split()) for cell in cells) + "\n")
         sys.stdout.flush()

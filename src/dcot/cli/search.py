@@ -1,9 +1,8 @@
-"""``dcot index`` and ``dcot search``: the documents nearest to a query."""
+"""``dcot search``: the documents nearest to a query."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,144 +11,16 @@ import typer
 
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
-from dcot.cli.frame import command
 from dcot.cli.session import Session, table
 
-_PANEL = "Search"
-_NEW = "new"  # in the place of a model
-_HYBRID = Annotated[
-    float | None,
-    typer.Option(
-        "--hybrid",
-        min=0,
-        max=1,
-        metavar="NUMBER",
-        show_default=False,
-        help="The share of meaning beside words: 0 is BM25 alone, 1 is dCoT alone.",
-    ),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(
-        app,
-        panel=_PANEL,
-        examples=[
-            "dcot index model news.csv --text body --id number -o index",
-            "dcot index new news.txt -o index",
-        ],
-    )(index)
-    command(
-        app,
-        panel=_PANEL,
-        examples=[
-            "dcot search index 'opec output'",
-            "dcot search index 'opec output' -k 3 --json",
-            "cat queries.txt | dcot search index - -o hits.csv",
-        ],
-    )(search)
-
-
-def index(
-    session: Session,
-    model: Annotated[
-        Path,
-        typer.Argument(
-            readable=False,
-            metavar="MODEL",
-            show_default=False,
-            help="A model folder; or the word new: learn one for search from the corpus itself.",
-        ),
-    ],
-    corpus: o.Corpora,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            readable=False,
-            metavar="INDEX",
-            show_default=False,
-            help="The index folder to write; an index that is there is replaced.",
-        ),
-    ],
-    text: o.Text = None,
-    identifier: o.Identifier = None,
-    metadata: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metadata",
-            metavar="COLUMN",
-            rich_help_panel="The corpus",
-            show_default=False,
-            help="A column to keep, for --where; can be repeated.",
-        ),
-    ] = None,
-    format: o.Format = None,
-    errors: o.Errors = o.ErrorsName.STRICT,
-    hybrid: _HYBRID = None,
-    texts: Annotated[
-        bool, typer.Option("--texts/--no-texts", help="Keep the texts, to show them.")
-    ] = True,
-    precision: o.Precision = None,
-) -> None:
-    """Make documents searchable, by what words mean and by the words themselves."""
-    from dcot.cli.corpus import Corpus
-    from dcot.cli.models import check_target, load_model, save_model
-
-    check_target(output)
-    source = Corpus(
-        corpus,
-        text=text,
-        identifier=identifier,
-        metadata=tuple(metadata or ()),
-        format=format,
-        errors=errors,
-    )
-    source.check()
-    is_new = str(model) == _NEW and not model.exists()
-    loaded = None if is_new else load_model(model, "DCoTVectorizer", hint="make one with dcot fit")
-    from dcot import SearchIndex
-
-    documents = source.whole()
-    start = time.perf_counter()
-    options: dict[str, Any] = {} if hybrid is None else {"hybrid": hybrid}
-    found = SearchIndex(loaded, store_texts=texts, **options)
-    found.add(documents.texts, ids=_unique(documents.ids, source), metadata=documents.metadata)
-    seconds = time.perf_counter() - start
-    size = save_model(found, output, precision)
-    from dcot.runtime.resources import format_bytes
-
-    facts = {
-        "index": str(output),
-        "documents": len(found),
-        "seconds": round(seconds, 3),
-        "bytes": size,
-    }
-    session.done(
-        facts,
-        f"Indexed {len(found):,} documents in {seconds:.1f} s.\n"
-        f"Saved to {output} ({format_bytes(size)}).",
-    )
-
-
-def _unique(ids: list[Any], source: Any) -> list[Any]:
-    """Identifiers that the index can use; text, unless they are numbers."""
-    plain = [one if isinstance(one, int) else str(one) for one in ids]
-    seen: set[Any] = set()
-    for one in plain:
-        if one in seen:
-            raise UserError(
-                f"{source.name}: two documents have the id {one!r}; identifiers have to be "
-                "different: use another column for --id, or none"
-            )
-        seen.add(one)
-    return plain
+EXAMPLES = (
+    "dcot search index 'opec output'",
+    "dcot search index 'opec output' -k 3 --json",
+    "cat queries.txt | dcot search index - -o hits.csv",
+)
 
 
 def search(
-    session: Session,
     index: Annotated[
         Path,
         typer.Argument(
@@ -159,43 +30,48 @@ def search(
     query: Annotated[
         str,
         typer.Argument(
-            metavar="QUERY", show_default=False, help="What to look for; - reads a query a line."
+            metavar="QUERY",
+            show_default=False,
+            help="Words to search for; - reads one query per line from standard input.",
         ),
     ],
-    k: Annotated[
-        int, typer.Option("-k", min=1, metavar="INT", help="How many documents to find.")
-    ] = 10,
+    k: o.K = 10,
     where: Annotated[
         list[str] | None,
-        typer.Option(
+        o.option(
             "--where",
+            help="Only documents with this metadata. Can be repeated.",
             metavar="COLUMN=VALUE",
-            show_default=False,
-            help="Only documents with this metadata; can be repeated.",
         ),
     ] = None,
-    hybrid: _HYBRID = None,
+    hybrid: o.Hybrid = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        o.option(
             "--output",
             "-o",
+            help="Ends in .parquet, .csv, .tsv, .jsonl or .npz.",
             readable=False,
             metavar="FILE",
             show_default="standard output",
-            help="Ends in .parquet, .csv, .tsv, .jsonl or .npz.",
         ),
     ] = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
 ) -> None:
     """Find the documents nearest to a query.
 
-    A query in no known word finds nothing. With k beyond the number of documents, all are found.
+    A query without a known word finds nothing.
     """
+    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.models import load_model
     from dcot.cli.output import check_output
 
     if output is not None:
-        check_output(output)
+        check_output(output, [str(index)])
     several = query == "-"
     queries = _queries() if several else [query]
     loaded = load_model(index, "SearchIndex", hint="make one with dcot index", mmap=True)
@@ -206,7 +82,7 @@ def search(
             session.note(f"No word of {hits.query!r} is known to the index.")
     if output is not None:
         _write(session, output, found)
-    elif session.json:
+    elif json:
         for hits in found:
             session.emit({"query": hits.query, "hits": [_as_json(hit) for hit in hits]})
     else:
@@ -216,13 +92,13 @@ def search(
 
 def _queries() -> list[str]:
     if sys.stdin.isatty():
-        raise UserError("standard input is a terminal: pipe queries into it, one a line")
+        raise UserError("standard input is a terminal: pipe queries into it, one per line")
     from dcot.text.decoding import DecodedFile
 
-    lines = DecodedFile(Path("standard input"), sys.stdin.buffer, "strict")
+    lines = DecodedFile(Path("standard input"), sys.stdin.buffer)
     found = [line.rstrip("\r\n") for line in lines if line.strip()]
     if not found:
-        raise UserError("standard input has no queries: expected one a line")
+        raise UserError("standard input has no queries: expected one per line")
     return found
 
 
@@ -257,10 +133,8 @@ def _as_json(hit: Any) -> dict[str, Any]:
 
 
 def _show(session: Session, hits: Any, titled: bool) -> None:
-    from rich.text import Text
-
     if titled:
-        session.show(Text(hits.query, style="bold"))
+        session.show(hits.query)
     if not len(hits):
         session.show("Nothing found.")
         return

@@ -1,4 +1,8 @@
-"""One run of a command: what the common options ask for, and how results are shown."""
+"""One run of a command: what the common options ask for, and how results are shown.
+
+Every text that is shown goes through ``dcot.runtime.terminal``: documents, labels and file names
+cannot send commands to the terminal.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,28 @@ import json
 import math
 import os
 import sys
-import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dcot.runtime.progress import ProgressBar
+from dcot.runtime.progress import Display, Progress, silent
+from dcot.runtime.terminal import one_line, printable, printable_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 # Read by libraries when they are first imported, which is after the options were read.
-_THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "POLARS_MAX_THREADS",
-)
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+
+at_end = ExitStack()  # what has to be undone at the end of the command; ``app.run`` closes it
 
 
 @dataclass(frozen=True)
 class Session:
-    """What the common options say.
+    """The common options of a command.
 
     Results go to standard output: as text, or as JSON and nothing else. Everything else (progress,
     notes, warnings, errors) goes to standard error.
@@ -35,84 +40,97 @@ class Session:
     json: bool = False
     quiet: bool = False
     seed: int = 0
-    threads: int | None = None
-    debug: bool = False
+
+    @classmethod
+    def start(cls, json: bool, quiet: bool, seed: int, threads: int | None, debug: bool) -> Session:
+        """Limit threads and show warnings in one line each, until the end of the command."""
+        session = cls(json, quiet, seed)
+        if not debug:
+            at_end.enter_context(warnings.catch_warnings())
+            warnings.filterwarnings("default", category=UserWarning)
+            warnings.showwarning = session._warn
+        if threads is not None:
+            _limit(threads)
+        return session
 
     @property
     def verbose(self) -> bool:
-        """Whether to show progress: only to a person who looks."""
+        """Whether to show progress: only on a terminal."""
         return not self.quiet and sys.stderr.isatty()
+
+    @property
+    def progress(self) -> Progress:
+        """Where work reports its progress."""
+        if not self.verbose:
+            return silent
+        display = Display()
+        at_end.callback(display.close)
+        return display
 
     # -- results ----------------------------------------------------------------------------
 
     def emit(self, value: Any) -> None:
-        """A JSON value in one line of standard output."""
+        """Write a JSON value in one line of standard output."""
         plain = "utf" not in (sys.stdout.encoding or "utf-8").lower()
         text = json.dumps(_finite(value), ensure_ascii=plain, allow_nan=False, default=_plain)
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(printable_json(text) + "\n")
 
     def say(self, text: str = "") -> None:
-        """A line of text for a person; nothing with --json or --quiet."""
+        """Write a line of text for a person; nothing with --json or --quiet."""
         if not (self.json or self.quiet):
-            sys.stdout.write(text + "\n")
+            sys.stdout.write(printable(text) + "\n")
 
     def done(self, facts: dict[str, Any], text: str) -> None:
-        """How a command ended: the facts as JSON, or a text."""
+        """Write the result of a command: the facts as JSON, or a text."""
         if self.json:
             self.emit(facts)
         else:
             self.say(text)
 
-    def show(self, *renderables: Any) -> None:
-        """Tables and the like, as wide as the terminal."""
-        from rich.console import Console
+    def show(self, *parts: str | Table) -> None:
+        """Write texts and tables, as wide as the terminal."""
+        from rich.text import Text
 
-        console = Console(highlight=False)
-        for renderable in renderables:
-            console.print(renderable)
+        console = _console()
+        for part in parts:
+            console.print(Text(printable(part)) if isinstance(part, str) else part)
 
     def note(self, text: str) -> None:
-        """A line on standard error that is no error."""
+        """Write a line on standard error that is not an error."""
         if not self.quiet:
-            sys.stderr.write(text + "\n")
-
-    # -- the surroundings of the work -------------------------------------------------------
-
-    @contextmanager
-    def prepared(self) -> Iterator[None]:
-        """Threads limited, warnings in one line each, progress on a line that goes away."""
-        before, ProgressBar.transient = ProgressBar.transient, True
-        try:
-            with warnings.catch_warnings(), self._limited():
-                if not self.debug:
-                    warnings.filterwarnings("default", category=UserWarning)
-                    warnings.showwarning = self._warn
-                yield
-        finally:
-            ProgressBar.transient = before
-
-    @contextmanager
-    def _limited(self) -> Iterator[None]:
-        if self.threads is None:
-            yield
-            return
-        for name in _THREADS:
-            os.environ[name] = str(self.threads)
-        import scipy.linalg.blas  # noqa: F401  the BLAS to be limited has to be there
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(self.threads):
-            yield
+            sys.stderr.write(printable(text) + "\n")
 
     def _warn(self, message: Any, category: Any, *others: Any, **more: Any) -> None:
-        from dcot.cli.errors import as_options
-
         if issubclass(category, UserWarning):
-            self.note(f"Warning: {as_options(str(message))}")
+            self.note(f"Warning: {message}")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, cut: str = "") -> Any:
-    """A table of rich; numbers to the right. Cells are text, whatever is in them.
+def _limit(threads: int) -> None:
+    for name in _THREADS:
+        os.environ[name] = str(threads)
+    import scipy.linalg.blas  # noqa: F401  the BLAS to be limited has to be loaded
+    from threadpoolctl import threadpool_limits
+
+    at_end.enter_context(threadpool_limits(threads))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    class Output(Console):
+        def on_broken_pipe(self) -> None:  # rich would exit with 1
+            raise BrokenPipeError
+
+    return Output(highlight=False)
+
+
+def console_width() -> int:
+    """Columns of the terminal."""
+    return _console().width
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, cut: str = "") -> Table:
+    """A table of rich; numbers are on the right, and cells are plain text.
 
     ``cut`` names a column that is cut to what the others leave of the line, not wrapped.
     """
@@ -125,7 +143,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, cut: str = "
     found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
-        found.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        justify = "right" if numeric else "left"
+        found.add_column(Text(one_line(name)), justify=justify, overflow="fold")  # type: ignore[arg-type]
     if cut in columns:
         _shorten(columns, cells, columns.index(cut))
     for row in cells:
@@ -134,14 +153,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, cut: str = "
 
 
 def _shorten(columns: Sequence[str], cells: list[list[Any]], place: int) -> None:
-    from rich.console import Console
-
     others = [
         max([len(name), *(row[other].cell_len for row in cells)])
         for other, name in enumerate(columns)
         if other != place
     ]
-    room = Console().width - sum(others) - 3 * len(columns)
+    room = console_width() - sum(others) - 3 * len(columns)
     for row in cells:
         row[place].truncate(max(room, 16), overflow="ellipsis")
 
@@ -151,11 +168,11 @@ def _cell(value: Any) -> str:
         return f"{value:.3f}"
     if isinstance(value, int):
         return f"{value:,}"
-    return "".join(character if character.isprintable() else " " for character in str(value))
+    return one_line(value)
 
 
 def _finite(value: Any) -> Any:
-    """JSON knows no NaN: null stands for it."""
+    """JSON has no NaN: null stands for it."""
     if isinstance(value, dict):
         return {name: _finite(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -168,33 +185,3 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     return str(value)
-
-
-class Counter:
-    """Documents done so far, on a line that is redrawn; for work whose end is not known."""
-
-    def __init__(self, session: Session, what: str) -> None:
-        self.shown = session.verbose
-        self.what = what
-        self.total = 0
-        self.line = ""
-        self.started = self.drawn = time.perf_counter()
-
-    def __enter__(self) -> Counter:
-        return self
-
-    def add(self, count: int) -> None:
-        """So many more are done."""
-        self.total += count
-        now = time.perf_counter()
-        if self.shown and now - self.drawn > 0.2:
-            self.drawn = now
-            rate = self.total / max(now - self.started, 1e-9)
-            self.line = f"{self.total:,} {self.what}, {rate:,.0f} a second "
-            sys.stderr.write("\r" + self.line)
-            sys.stderr.flush()
-
-    def __exit__(self, *error: object) -> None:
-        if self.line:  # it was for waiting; the result says the rest
-            sys.stderr.write(f"\r{'':{len(self.line)}}\r")
-            sys.stderr.flush()

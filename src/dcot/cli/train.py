@@ -4,108 +4,225 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
-from dcot.cli.frame import command
 from dcot.cli.session import Session, table
-from dcot.cli.settings import classifier_options, given, is_of_classifier, is_tried
 
+if TYPE_CHECKING:
+    from dcot import DCoTClassifier
+    from dcot.cli.corpus import Corpus
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(
-        app,
-        panel="Classes",
-        options=classifier_options,
-        examples=[
-            "dcot train news.csv --text body --label topic -o model",
-            "dcot train news.csv --text body --label topic --unlabelled news.txt -o model",
-            "dcot train news.jsonl --text body --label topic --test test.jsonl -o model",
-        ],
-    )(train)
+EXAMPLES = (
+    "dcot train news.csv --text body --label topic -o model",
+    "dcot train news.csv --text body --label topic --unlabelled news.txt -o model",
+    "dcot train news.jsonl --text body --label topic --test test.jsonl -o model",
+)
+_CANDIDATES = "Settings to choose from (with commas; the first is the default)"
+_CLASSIFIER = "Classifier"
+_MISSING = {"na", "n/a", "nan", "null", "none", "unknown", "?", "-"}  # labels that may mean none
 
 
 def train(
-    session: Session,
+    context: typer.Context,
     corpus: o.Corpora,
     output: o.ModelOut,
+    unlabelled: Annotated[
+        list[str] | None,
+        o.option(
+            "--unlabelled",
+            help="More unlabelled documents; labels in them are ignored. Can be repeated.",
+            metavar="CORPUS",
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        o.option(
+            "--test",
+            help="Evaluate on these documents afterwards; with the same column names.",
+            metavar="CORPUS",
+        ),
+    ] = None,
+    precision: o.Precision = None,
     text: o.Text = None,
     label: o.Label = None,
     label_separator: o.LabelSeparator = None,
     unlabelled_label: o.UnlabelledLabel = None,
     format: o.Format = None,
-    errors: o.Errors = o.ErrorsName.STRICT,
-    unlabelled: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--unlabelled",
-            metavar="CORPUS",
-            show_default=False,
-            help="More documents, whose labels are not known or not used; can be repeated.",
+    encoding: o.Encoding = "utf-8",
+    separator: o.Separator = None,
+    errors: o.Errors = "strict",
+    noise: Annotated[
+        Any,
+        o.option(
+            "--noise",
+            help="Probability that a term is removed, in [0, 1).",
+            panel=_CANDIDATES,
+            parser=o.numbers(low=0, below=1),
+            metavar="NUMBERS",
+            show_default="0.9,0.8,0.95",
         ),
     ] = None,
-    test: Annotated[
+    shrinkage: Annotated[
+        Any,
+        o.option(
+            "--shrinkage",
+            help="Strength of the shrinkage; 0 is the paper.",
+            panel=_CANDIDATES,
+            parser=o.numbers(low=0),
+            metavar="NUMBERS",
+            show_default="1.0,0.3,3.0",
+        ),
+    ] = None,
+    n_prototypes: Annotated[
+        Any,
+        o.option(
+            "--n-prototypes",
+            help="Number of terms to reconstruct.",
+            panel=_CANDIDATES,
+            parser=o.numbers(low=1, whole=True),
+            metavar="NUMBERS",
+            show_default="3000,1000",
+        ),
+    ] = None,
+    features: Annotated[
+        Any,
+        o.option(
+            "--features",
+            help="Features that the classifier uses.",
+            panel=_CANDIDATES,
+            parser=o.names,
+            metavar="NAMES",
+            show_default="both layers,layer 1,layer 2,x and both layers",
+        ),
+    ] = None,
+    selection: Annotated[
+        Literal["loo", "none"],
+        o.option(
+            "--selection",
+            metavar="loo|none",
+            help="Choose settings by leave-one-out; none uses the defaults and is faster.",
+            panel=_CLASSIFIER,
+        ),
+    ] = "loo",
+    estimator: Annotated[
+        Literal["ridge", "svm", "logistic"],
+        o.option(
+            "--estimator",
+            metavar="ridge|svm|logistic",
+            help="The linear classifier.",
+            panel=_CLASSIFIER,
+        ),
+    ] = "ridge",
+    class_weight: Annotated[
+        Literal["balanced", "none"],
+        o.option(
+            "--class-weight",
+            metavar="balanced|none",
+            help="balanced: rare classes count as much as frequent ones.",
+            panel=_CLASSIFIER,
+        ),
+    ] = "none",
+    memory_limit: Annotated[
         str | None,
-        typer.Option(
-            "--test",
-            metavar="CORPUS",
-            show_default=False,
-            help="Evaluate on these documents afterwards; the columns have the same names.",
+        o.option(
+            "--memory-limit",
+            help="Memory that learning the features may use, such as 4GB.",
+            panel=_CLASSIFIER,
+            metavar="SIZE",
+            show_default="what is free",
         ),
     ] = None,
-    precision: o.Precision = None,
-    *,
-    settings: dict[str, Any],
+    lowercase: o.Lowercase = True,
+    strip_accents: o.StripAccents = "none",
+    stop_words: o.StopWords = None,
+    token_pattern: o.TokenPattern = r"(?u)\b\w\w+\b",
+    min_word_length: o.MinWordLength = None,
+    ngram_range: o.NgramRange = "1,1",
+    analyzer: o.Analyzer = "word",
+    min_df: o.MinDf = "1",
+    max_df: o.MaxDf = "1.0",
+    max_features: o.MaxFeatures = None,
+    binary: o.Binary = False,
+    regex_engine: o.RegexEngine = "compiled",
+    weighting: o.Weighting = "tfidf",
+    norm: o.Norm = "auto",
+    use_idf: o.UseIdf = True,
+    smooth_idf: o.SmoothIdf = True,
+    sublinear_tf: o.SublinearTf = True,
+    k1: o.K1 = 1.2,
+    b: o.B = 0.75,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
 ) -> None:
-    """Learn to classify from few labels and many documents.
+    """Train a classifier from few labels and many documents.
 
-    An empty label means: without one. Documents without labels are learned from, too. The settings
-    are chosen by leave-one-out on the labelled documents, and an honest estimate of the accuracy is
+    Rows with an empty label count as unlabelled and are still used for training. The settings are
+    chosen by leave-one-out on the labelled documents. The accuracy to expect is estimated and
     printed beside that of TF-IDF.
     """
+    session = Session.start(json, quiet, seed, threads, debug)
+    from dcot.cli import models
     from dcot.cli.corpus import Corpus
-    from dcot.cli.evaluate import evaluation, show_evaluation
-    from dcot.cli.models import check_target, save_model
 
-    check_target(output)
+    models.check_target(output, "DCoTClassifier")
     columns: dict[str, Any] = {
         "text": text,
         "label": label,
         "format": format,
+        "encoding": encoding,
+        "separator": separator,
         "errors": errors,
         "label_separator": label_separator,
         "unlabelled": unlabelled_label,
     }
     source = Corpus(corpus, part="train", **columns)
     tested = None if test is None else Corpus([test], part="test", **columns)
-    if tested is not None:
-        tested.check()
+    more = Corpus(unlabelled, **{**columns, "label": None}) if unlabelled else None
+    for one in filter(None, (tested, more)):
+        one.check()
     documents = source.whole()
     labels = checked_labels(documents.labels, source)
-    more = Corpus(unlabelled, **{**columns, "label": None}).whole().texts if unlabelled else None
+    note_doubtful_labels(session, labels, label)
     start = time.perf_counter()
-    model = _classifier(session, given(settings)).fit(documents.texts, labels, unlabelled=more)
+    model = models.classifier(context.params, session)
+    model.fit(documents.texts, labels, unlabelled=more.whole().texts if more else None)
     seconds = time.perf_counter() - start
-    size = save_model(model, output, precision)
-    facts = _facts(model) | {"model": str(output), "seconds": round(seconds, 3), "bytes": size}
-    if not (session.json or session.quiet):
-        _show(session, model, facts)
+    size = models.save_model(model, output, precision)
+    facts = facts_of(model) | {"model": str(output), "seconds": round(seconds, 3), "bytes": size}
+    if not (json or quiet):
+        show(session, model, facts)
     if tested is not None:
-        found = evaluation(model, tested)
-        facts["test"] = found.as_json()
-        if not session.json:
-            session.say(f"On {tested.name}:")
-            show_evaluation(session, found)
-    if session.json:
+        facts["test"] = _evaluate(session, model, tested, set(documents.texts))
+    if json:
         session.emit(facts)
 
 
-def checked_labels(labels: list[Any], source: Any) -> list[Any]:
+def _evaluate(
+    session: Session, model: DCoTClassifier, tested: Corpus, trained_on: set[str]
+) -> dict[str, Any]:
+    from dcot.cli.evaluate import evaluation, show_evaluation
+
+    found, same = evaluation(model, tested, trained_on)
+    if same:
+        session.note(
+            f"Note: {same:,} of these documents were trained on, so the accuracy is too high."
+        )
+    if not session.json:
+        session.say(f"On {tested.name}:")
+        show_evaluation(session, found)
+    return found.as_json()
+
+
+def checked_labels(labels: list[Any], source: Corpus) -> list[Any]:
     """Labels of one kind, of which there are some."""
     if all(label is None for label in labels):
         where = f"the column {source.label!r}" if source.label else "the names of its folders"
@@ -118,26 +235,32 @@ def checked_labels(labels: list[Any], source: Any) -> list[Any]:
     return labels
 
 
-def _classifier(session: Session, settings: dict[str, Any]) -> Any:
-    from dcot import DCoTClassifier, DCoTVectorizer
+def note_doubtful_labels(session: Session, labels: list[Any], column: str | None) -> None:
+    """Tell what may be a mistake: "NA" as a label, classes of one document, or of all."""
+    flat = [one for label in labels for one in (label if isinstance(label, list) else [label])]
+    counts = Counter(one for one in flat if one is not None)
+    for name, count in counts.items():
+        if name.strip().lower() in _MISSING:
+            session.note(
+                f"Note: {count:,} documents have the label {name!r}. If it marks unlabelled rows, "
+                f"add --unlabelled-label {name}"
+            )
+    single = sum(count == 1 for count in counts.values())
+    labelled = sum(label is not None for label in labels)
+    if labelled > 2 and len(counts) > labelled / 2:
+        session.note(
+            f"Note: {labelled:,} labelled documents have {len(counts):,} different labels: is "
+            f"{column or 'the folder name'!r} really the label?"
+        )
+    elif single and len(counts) > 2:
+        session.note(
+            f"Note: {single} of {len(counts)} classes have a single labelled document, which is "
+            "too few to estimate their accuracy."
+        )
 
-    grid = {name: values for name, values in settings.items() if is_tried(name)}
-    own = {
-        name: value
-        for name, value in settings.items()
-        if is_of_classifier(name) and name not in grid
-    }
-    texts = {name: value for name, value in settings.items() if name not in {*grid, *own}}
-    return DCoTClassifier(
-        **own,
-        grid=grid or None,
-        vectorizer=DCoTVectorizer(**texts) if texts else None,
-        random_state=session.seed,
-        verbose=session.verbose,
-    )
 
-
-def _facts(model: Any) -> dict[str, Any]:
+def facts_of(model: DCoTClassifier) -> dict[str, Any]:
+    """What the command tells about a trained classifier, for JSON."""
     estimate = model.estimate_
     scores = {name: getattr(estimate, name) for name in ("dcot", "tfidf", "majority")}
     return {
@@ -158,9 +281,8 @@ def _facts(model: Any) -> dict[str, Any]:
     }
 
 
-def _show(session: Session, model: Any, facts: dict[str, Any]) -> None:
-    from rich.text import Text
-
+def show(session: Session, model: DCoTClassifier, facts: dict[str, Any]) -> None:
+    """Show a person how good a classifier will be."""
     from dcot.runtime.resources import format_bytes
 
     with warnings.catch_warnings():
@@ -169,9 +291,9 @@ def _show(session: Session, model: Any, facts: dict[str, Any]) -> None:
     estimate = model.estimate_
     rows = [_row(score) for score in (estimate.dcot, estimate.tfidf, estimate.majority)]
     session.show(
-        Text(summary),
+        summary,
         table(["", "accuracy", "95 % interval", "macro-F1", "95 % interval"], rows),
-        *(Text(paragraph + "\n") for paragraph in others[1:]),
+        *(paragraph + "\n" for paragraph in others[1:]),
     )
     session.say(f"Saved to {facts['model']} ({format_bytes(facts['bytes'])}).")
 

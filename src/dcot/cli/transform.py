@@ -5,57 +5,55 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from dcot.cli import options as o
-from dcot.cli.frame import command
+from dcot.cli.errors import UserError
 from dcot.cli.session import Session
+from dcot.runtime.progress import documents_done
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(
-        app,
-        panel="Features",
-        examples=[
-            "dcot transform model news.txt -o features.npy",
-            "dcot transform model news.csv --text body --id number -o features.parquet",
-            "dcot transform model news.txt -o features",
-        ],
-    )(transform)
+EXAMPLES = (
+    "dcot transform model news.txt -o features.npy",
+    "dcot transform model news.csv --text body --id number -o features.parquet",
+    "dcot transform model news.txt -o features",
+)
 
 
 def transform(
-    session: Session,
     model: o.Model,
     corpus: o.Corpora,
     output: Annotated[
         Path,
-        typer.Option(
+        o.option(
             "--output",
             "-o",
-            readable=False,
-            metavar="FILE",
-            show_default=False,
             help="Ends in .parquet, .csv, .tsv or .jsonl (features by name), .npz, or .npy (the "
             "matrix alone); without an ending, a folder of parquet files.",
+            readable=False,
+            metavar="FILE",
         ),
     ],
+    overwrite: Annotated[
+        bool,
+        o.option("--overwrite", help="Start again, even if there is work to resume."),
+    ] = False,
     text: o.Text = None,
     identifier: o.Identifier = None,
     format: o.Format = None,
-    errors: o.Errors = o.ErrorsName.STRICT,
-    overwrite: Annotated[
-        bool,
-        typer.Option("--overwrite", help="Start again, even if there is something to go on with."),
-    ] = False,
+    encoding: o.Encoding = "utf-8",
+    separator: o.Separator = None,
+    errors: o.Errors = "strict",
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
 ) -> None:
     """Turn documents into features.
 
-    Documents are read, transformed and written by and by; one parquet or npz file is kept in memory
-    until the end. For a large corpus write .npy or a folder: after an interruption the same command
-    goes on where it was.
+    Documents are read, transformed and written in batches; one parquet or npz file is kept in
+    memory until the end. For a large corpus write .npy or a folder: after an interruption the same
+    command resumes the work.
     """
+    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.cli.models import load_model
     from dcot.cli.output import check_output
@@ -64,8 +62,16 @@ def transform(
     if folder:
         _check_folder(output, identifier, overwrite)
     else:
-        check_output(output, corpus)
-    source = Corpus(corpus, text=text, identifier=identifier, format=format, errors=errors)
+        check_output(output, [*corpus, str(model)])
+    source = Corpus(
+        corpus,
+        text=text,
+        identifier=identifier,
+        format=format,
+        encoding=encoding,
+        separator=separator,
+        errors=errors,
+    )
     source.check()
     vectorizer = load_model(model, "DCoTVectorizer", hint="make one with dcot fit")
     names = [str(name) for name in vectorizer.get_feature_names_out()]
@@ -80,20 +86,19 @@ def transform(
 
 
 def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None:
-    from dcot.cli.errors import UserError
     from dcot.cli.output import check_place
     from dcot.stream.writing import in_progress
 
     if identifier is not None:
         raise UserError(
-            f"{output} will be a folder, whose files number the documents and have no room for "
-            "--id: name a file that ends in .parquet, or leave --id out"
+            f"{output} will be a folder, whose files number the documents and have no "
+            "column for --id: name a file that ends in .parquet, or leave --id out"
         )
     ours = (output / "features.json").is_file()
     if output.exists() and not (ours and (overwrite or in_progress(output))):
         advice = "replace it with --overwrite, or " if ours else ""
         raise UserError(
-            f"{output} is there already: {advice}name another folder, or a file that ends in "
+            f"{output} exists: {advice}name another folder, or a file that ends in "
             ".parquet, .csv, .tsv, .jsonl, .npz or .npy"
         )
     check_place(output)
@@ -101,23 +106,24 @@ def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None
 
 def _at_once(session: Session, vectorizer: Any, source: Any, output: Path, names: list[str]) -> int:
     from dcot.cli.output import writing
-    from dcot.cli.session import Counter
 
-    with Counter(session, "documents") as counter, writing(output, names) as writer:
+    progress, done = session.progress, 0
+    with writing(output, names) as writer:
         for batch in source.batches():
             writer.write({"id": batch.ids}, vectorizer.transform(batch.texts))
-            counter.add(len(batch))
-    return counter.total
+            done += len(batch)
+            documents_done(progress, "transform", done)
+    progress("transform", 1.0)
+    return done
 
 
 def _resumable(
     session: Session, vectorizer: Any, source: Any, output: Path, *, resume: bool
 ) -> int:
-    """What is written so far stays after an error or Ctrl-C, and is taken up.
+    """After an error or Ctrl-C, what was written stays, and the same command resumes the work.
 
-    So does an older output, until the new one is complete.
+    An older output also stays, until the new one is complete.
     """
-    from dcot.runtime.progress import progress_for
     from dcot.stream import Once, Repeatable
 
     if source.rereadable:
@@ -126,12 +132,10 @@ def _resumable(
         texts = Once(batch.texts for batch in source.batches())
     try:
         total: int = vectorizer.transform_to(
-            texts, output, overwrite=True, resume=resume, progress=progress_for(session.verbose)
+            texts, output, overwrite=True, resume=resume, progress=session.progress
         )
     except KeyboardInterrupt:
         without = "" if resume else " without --overwrite"
-        session.note(
-            f"{output} is not complete: the same command{without} goes on where this one stopped"
-        )
+        session.note(f"{output} is not complete: the same command{without} resumes the work")
         raise
     return total

@@ -88,6 +88,8 @@ def not_run(function):
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
 def test_examples_of_the_help_run(name, line, shelf, quick):
+    if name == "dcot train":
+        shutil.rmtree("model")
     if name in ("dcot predict", "dcot evaluate"):  # where help says model, a classifier is meant
         shutil.rmtree("model")
         shutil.copytree("classifier", "model")

@@ -1,58 +1,113 @@
-"""Options come from the signatures: names, defaults and types agree with the real classes."""
+"""Options are written out; names, types and defaults agree with the estimators."""
 
 from __future__ import annotations
 
 import inspect
+from typing import Literal, get_args, get_origin
 
 import pytest
+import typer
 from tests.unit.cli.running import run
 
-from dcot import DCoTClassifier, DCoTVectorizer
+from dcot import DCoT, DCoTClassifier, DCoTVectorizer
 from dcot.classifier.selection import GRID
-from dcot.cli import settings
-from dcot.cli.errors import as_options
+from dcot.cli import fit, models, options, train
+from dcot.cli.app import app
+from dcot.cli.session import Session
+from dcot.text import TermCounter, TermWeighting
 
-NOT_OPTIONS = settings._NOT_OPTIONS
-
-
-def information(option):
-    return option.annotation.__metadata__[0]
-
-
-def defaults(cls):
-    found = inspect.signature(cls).parameters.values()
-    return {parameter.name: parameter.default for parameter in found}
-
-
-def test_every_parameter_of_the_vectorizer_is_an_option():
-    names = [option.name for option in settings.vectorizer_options()]
-    assert len(names) == len(set(names))
-    assert set(names) == set(defaults(DCoTVectorizer)) - NOT_OPTIONS
-
-
-def test_every_parameter_of_the_classifier_is_an_option():
-    names = {option.name for option in settings.classifier_options()}
-    assert set(defaults(DCoTClassifier)) - NOT_OPTIONS <= names
-    assert set(GRID) <= names
-    # what dCoT learns with is chosen from the grid
-    assert "n_layers" not in names
+# Parameters that are not for a command line: set by other options (--seed, --threads), functions
+# and mappings, or matters of partial_fit only.
+NOT_OPTIONS = {
+    "dtype",
+    "grid",
+    "grow_vocabulary",
+    "n_jobs",
+    "n_threads",
+    "random_state",
+    "unlabelled_label",
+    "vectorizer",
+    "verbose",
+    "vocabulary",
+}
+PARTS = {TermCounter: models.COUNTING, TermWeighting: models.WEIGHTING, DCoT: models.DCOT}
 
 
-@pytest.mark.parametrize("option", settings.vectorizer_options(), ids=lambda option: option.name)
-def test_defaults_and_words(option):
-    shown = information(option).show_default
-    real = defaults(DCoTVectorizer)[option.name]
-    if option.name != "token_pattern" and real is not None:
-        assert shown == settings._shown(real)
-    words = information(option).help
+def parameters(function):
+    return dict(inspect.signature(function, eval_str=True).parameters)
+
+
+def names(cls):
+    renamed = {"scheme": "weighting"}
+    return {renamed.get(name, name) for name in parameters(cls)} - NOT_OPTIONS
+
+
+@pytest.mark.parametrize("cls", PARTS)
+def test_every_parameter_of_the_vectorizer_is_an_option_of_fit(cls):
+    assert set(PARTS[cls]) == names(cls)
+    offered = {"output" if name == "features" else name for name in parameters(fit.fit)}
+    assert set(PARTS[cls]) <= offered
+
+
+def test_every_parameter_of_the_classifier_is_an_option_of_train():
+    assert set(models.CLASSIFIER) == names(DCoTClassifier)
+    assert set(models.GRID) == set(GRID)
+    used = {*models.CLASSIFIER, *models.GRID, *models.COUNTING, *models.WEIGHTING}
+    assert used <= set(parameters(train.train))
+    assert "n_layers" not in parameters(train.train)  # chosen with the features
+
+
+def parsed(command, *arguments):
+    """The values that a command line gives."""
+    found = typer.main.get_command(app).commands[command]
+    return found.make_context(command, list(arguments)).params
+
+
+def test_the_defaults_of_fit_are_those_of_the_vectorizer():
+    made = models.vectorizer(parsed("fit", "news.txt", "-o", "m"), Session())
+    expected = DCoTVectorizer(random_state=0).get_params()
+    assert {name: str(value) for name, value in made.get_params().items()} == {
+        name: str(value) for name, value in expected.items()
+    }
+
+
+def test_the_defaults_of_train_are_those_of_the_classifier():
+    made = models.classifier(parsed("train", "news.csv", "-o", "m"), Session())
+    expected = DCoTClassifier(vectorizer=DCoTVectorizer(), random_state=0).get_params()
+    assert {name: str(value) for name, value in made.get_params().items()} == {
+        name: str(value) for name, value in expected.items()
+    }
+
+
+@pytest.mark.parametrize("name", models.GRID)
+def test_candidates_that_help_shows_are_those_of_the_classifier(name):
+    shown = information(parameters(train.train)[name]).show_default
+    read = options.names(shown) if name == "features" else options.numbers()(shown)
+    assert read == GRID[name]
+
+
+def information(parameter):
+    return parameter.annotation.__metadata__[0]
+
+
+ALL = {
+    f"{command.__module__.rpartition('.')[2]} {name}": parameter
+    for command in (fit.fit, train.train)
+    for name, parameter in parameters(command).items()
+    if name != "context"
+}
+
+
+@pytest.mark.parametrize("parameter", ALL.values(), ids=ALL)
+def test_help_and_choices(parameter):
+    words = information(parameter).help
     assert 8 < len(words) < 200
     assert words.endswith(".")
     assert "``" not in words
-    assert option.default is None
-
-
-def test_the_grid_is_read_right():
-    assert settings._grid() == GRID
+    kinds = [parameter.annotation.__origin__, *get_args(parameter.annotation.__origin__)]
+    for kind in kinds:
+        if get_origin(kind) is Literal:
+            assert information(parameter).metavar == "|".join(get_args(kind))
 
 
 def test_values_reach_the_estimator(here):
@@ -116,9 +171,41 @@ def test_values_that_are_none(here, option, value, words):
     assert len(done.err.splitlines()) == 2
 
 
-def test_messages_speak_of_options():
-    assert as_options("noise must be in [0, 1)") == "--noise must be in [0, 1)"
-    assert as_options("pass errors='replace'") == "pass --errors replace"
-    assert as_options("as in column='the text'") == "as in --text 'the text'"
-    assert as_options("raise max_iter or noise") == "raise --max-iter or noise"
-    assert as_options("a noisy output") == "a noisy output"
+@pytest.mark.parametrize(
+    ("command", "option", "value"),
+    [
+        ("train", "--noise", "1.5"),
+        ("train", "--noise", "-0.5"),
+        ("train", "--noise", "0.5,1.0"),
+        ("train", "--noise", "nan"),
+        ("train", "--shrinkage", "-1"),
+        ("train", "--n-prototypes", "-5"),
+        ("train", "--n-prototypes", "0"),
+        ("train", "--n-prototypes", "2.5"),
+        ("fit", "--noise", "1"),
+        ("fit", "--noise", "0.9,-0.1"),
+        ("fit", "--shrinkage", "-1"),
+        ("fit", "--n-prototypes", "0"),
+        ("fit", "--n-layers", "0"),
+        ("fit", "--ngram-range", "0,2"),
+        ("fit", "--max-features", "0"),
+    ],
+)
+def test_values_out_of_range(here, command, option, value):
+    done = run(command, "news.csv", "--text", "body", "-o", "m", f"{option}={value}")
+    assert (done.code, done.out) == (2, "")
+    assert option in done.err
+    assert not (here / "m").exists()
+
+
+def test_an_option_that_is_given_twice(here):
+    """Only the last value would be used."""
+    done = run("train", "news.csv", "--label", "topic", "--label", "number", "-o", "m")
+    assert done.code == 2
+    assert "--label is given 2 times" in done.err
+
+
+def test_several_columns_of_text_are_joined(here):
+    (here / "two.csv").write_text("title,body\nopec,cut output\nnasdaq,fell\n")
+    done = run("fit", "two.csv", "--text", "title", "--text", "body", "-o", "m", "--json")
+    assert done.json["terms"] == 5

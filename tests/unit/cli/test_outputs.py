@@ -110,7 +110,7 @@ def test_an_id_like_a_feature(here):
     [
         ("f.xls", ["ends in '.xls'", ".parquet"]),
         ("nowhere/f.csv", ["nowhere does not exist", "mkdir -p"]),
-        ("news.csv", ["is the corpus itself"]),
+        ("news.csv", ["is an input of this command"]),
         ("folder.csv", ["is a folder"]),
     ],
 )
@@ -207,18 +207,24 @@ def test_an_interrupted_transform_goes_on(shelf, monkeypatch, name):
     calls = interrupted_at_the_fourth_batch(monkeypatch)
     done = run("transform", "model", "many.jsonl", "-o", name)
     assert done.code == 130
-    assert f"{name} is not complete: the same command goes on" in done.err
+    assert f"{name} is not complete: the same command resumes" in done.err
     assert not (shelf / name).exists()
     done = run("transform", "model", "many.jsonl", "-o", name)
     assert done.code == 0, done.err
-    if name == "f.npy":
-        got = np.load(name)
-    else:
-        got = pl.read_parquet(f"{name}/part-*.parquet").sort("document")["features"].to_numpy()
+    got = features_in(name)
     batches = -(-len(got) // 1000)
     assert len(calls) < 4 + batches  # not all of them again
-    np.testing.assert_array_equal(got, np.tile(dcot.load("model").transform(TEXTS), (2000, 1)))
     assert not list(shelf.glob(f"{name}.*"))
+    assert run("transform", "model", "many.jsonl", "-o", f"whole-{name}").code == 0
+    np.testing.assert_array_equal(got, features_in(f"whole-{name}"))
+    one = dcot.load("model").transform(TEXTS)
+    np.testing.assert_allclose(got, np.tile(one, (2000, 1)), atol=1e-6)
+
+
+def features_in(name):
+    if name.endswith(".npy"):
+        return np.load(name)
+    return pl.read_parquet(f"{name}/part-*.parquet").sort("document")["features"].to_numpy()
 
 
 @pytest.mark.parametrize("name", ["f.npy", "features"])
@@ -240,7 +246,7 @@ def test_it_goes_on_beside_an_older_output(shelf, monkeypatch, name):
     done = run(*first)
     assert done.code == 130
     without = " without --overwrite" if name == "features" else ""
-    assert f"the same command{without} goes on" in done.err
+    assert f"the same command{without} resumes" in done.err
     assert length() == 24
     done = run(*command)
     assert done.code == 0, done.err
@@ -254,7 +260,7 @@ def test_a_folder_is_not_written_over(shelf):
     assert run("transform", "model", "news.txt", "-o", "features").code == 0
     done = run("transform", "model", "news.txt", "-o", "features")
     assert done.code == 1
-    assert "features is there already: replace it with --overwrite" in done.err
+    assert "features exists: replace it with --overwrite" in done.err
     assert run("transform", "model", "news.txt", "-o", "features", "--overwrite").code == 0
     (shelf / "thesis").mkdir()
     (shelf / "thesis" / "chapter1.tex").write_text("years of work")
@@ -264,7 +270,7 @@ def test_a_folder_is_not_written_over(shelf):
     assert (shelf / "thesis" / "chapter1.tex").read_text() == "years of work"
     done = run("transform", "model", *COLUMNS, "-o", "more")
     assert done.code == 1
-    assert "no room for --id" in done.err
+    assert "no column for --id" in done.err
 
 
 def test_what_another_model_began_is_not_taken_up(shelf):
@@ -274,7 +280,7 @@ def test_what_another_model_began_is_not_taken_up(shelf):
     done = run("transform", "model", "news.txt", "-o", "f.npy")
     assert done.code == 1
     assert "begun with another model" in done.err
-    assert "use --overwrite to start again" in done.err
+    assert "overwrite=True to start again" in done.err
     assert run("transform", "model", "news.txt", "-o", "f.npy", "--overwrite").code == 0
 
 

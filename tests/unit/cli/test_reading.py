@@ -27,7 +27,7 @@ def test_explain_a_document(shelf):
     assert done.code == 0, done.err
     for words in ("Layer 1", "Layer 2", "comes from", "Shares in the whole", "opec"):
         assert words in done.out
-    assert "Not known, and passed over: zzz" in done.err
+    assert "Not known, and skipped: zzz" in done.err
     assert run("explain", "model", "-", stdin="opec cut its output\n").code == 0
     assert "bias" in run("explain", "model", "").out
 

@@ -82,7 +82,7 @@ def test_dask_takes_files(folder, monkeypatch, corpus):
     monkeypatch.setattr("dcot.cli.corpus.Corpus.whole", lambda self: batch)
     done = run("fit", corpus, "--dask", "threads", "-o", "m", stdin="opec oil\n")
     assert done.code == 1
-    assert "--dask takes files" in done.err
+    assert "--dask needs files" in done.err
 
 
 # -- streamed -----------------------------------------------------------------------------------
@@ -91,15 +91,13 @@ def test_dask_takes_files(folder, monkeypatch, corpus):
 @pytest.fixture
 def streamed(monkeypatch):
     """What was learned from a stream, in small batches, with a clock that never stands still."""
-    from dcot import vectorizer
+    sources, real = [], dcot.DCoTVectorizer._fit_passes
 
-    sources, real = [], vectorizer.learn_from_texts
+    def learn(model, passes, **options):
+        sources.append(passes)
+        return real(model, passes, **options)
 
-    def learn(model, source, weights):
-        sources.append(source)
-        real(model, source, weights)
-
-    monkeypatch.setattr(vectorizer, "learn_from_texts", learn)
+    monkeypatch.setattr(dcot.DCoTVectorizer, "_fit_passes", learn)
     monkeypatch.setattr("dcot.text.readers._BATCH_CHARACTERS", 500)
     monkeypatch.setattr("dcot.text.streams._BATCH_TEXTS", 40)
     clock = itertools.count(0, 0.2)
@@ -117,8 +115,8 @@ def test_files_are_streamed_where_memory_is_small(folder, streamed, monkeypatch)
     assert done.code == 0, done.err
     assert len(streamed) == 1
     assert_same_model(dcot.load("streamed"), dcot.load("held"), ROUNDING)
-    drawn = done.err.split("\r")
-    left = [line for line in drawn if re.search(r"\d\.\d s left, [\d,]+ documents/s", line)]
+    drawn = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", done.err).split("\r")
+    left = [line for line in drawn if re.search(r"\d+:\d+ [\d,]+ documents/s", line)]
     assert len(left) > 4  # several in every pass
     parts = [int(re.search(r"(\d+) %", line)[1]) for line in left]
     assert 0 < min(parts) < 50 < max(parts)
