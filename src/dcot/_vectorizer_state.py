@@ -6,12 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from dcot._dcot_state import check_vocabulary, facts_of, restore, restore_container, state_of
-from dcot._saving import Saveable, build, encode_parameters
 from dcot.errors import ModelFormatError
 from dcot.estimator import DCoT
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED, count, setting
+from dcot.persistence.fitted import check_vocabulary
+from dcot.persistence.saving import (
+    Saveable,
+    build,
+    encode_parameters,
+    output_container,
+    restore_container,
+)
 from dcot.text import TermCounter, TermWeighting
 from dcot.text.settings import check_threads
 from dcot.text.terms import Terms
@@ -36,26 +42,25 @@ class SaveableVectorizer(Saveable):
         model: Any = self
         dcot = model._fitted()
         terms = model.counter_.get_feature_names_out().tolist()
-        inner = state_of(dcot, keep_moments)
         own = _parameters(model, dcot, keep_moments)
-        settings = {
+        contents = Contents(model._saved_as, {}, vocabulary=terms)
+        contents.settings = {
             "parameters": encode_parameters(own, OWN_CODE_ADVICE),
             "vocabulary_given": model.vocabulary is not None,
             "counter": counter_settings(model.counter_),
             "weighting": weighting_settings(model.weighting_),
-            "dcot": inner.settings,
-            "container": getattr(model, "_sklearn_output_config", {}).get("transform"),
+            "dcot": dcot._saved_settings(contents, keep_moments),
+            "container": output_container(model),
         }
-        arrays = {**inner.arrays, "idf": np.asarray(model.weighting_.idf_, dtype=np.float64)}
-        facts = [*facts_of(dcot, terms), ("weighting", model.weighting_.scheme)]
-        return Contents(model._saved_as, settings, arrays, inner.weights, terms, facts)
+        contents.arrays["idf"] = np.asarray(model.weighting_.idf_, dtype=np.float64)
+        contents.facts = [*dcot._facts(terms), ("weighting", model.weighting_.scheme)]
+        return contents
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         model: Any = build(cls, contents.settings)
         inner = setting(contents.settings, "dcot", dict)
-        model.dcot_ = build(DCoT, inner)
-        restore(model.dcot_, contents, inner)
+        model.dcot_ = DCoT._from_settings(contents, inner)
         if contents.vocabulary is None:
             raise ModelFormatError(f"the vocabulary is missing{DAMAGED}")
         check_vocabulary(contents.vocabulary, model.dcot_.n_features_in_)

@@ -17,8 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
-from dcot._dcot_state import SaveableDCoT
-from dcot._writing import write_transformed
 from dcot.core.centred import Matrix, as_documents, precision
 from dcot.core.fit import FitOptions, FittedDCoT, check_weights, fit, fit_moments, fit_path
 from dcot.core.layers import Layer
@@ -34,13 +32,31 @@ from dcot.errors import (
     not_fitted,
 )
 from dcot.explain import Meaning, Readable, Reader
+from dcot.persistence.contents import Contents, count
+from dcot.persistence.fitted import add_fitted, check_vocabulary, fitted_facts, read_fitted
+from dcot.persistence.saving import (
+    Saveable,
+    build,
+    encode_parameters,
+    output_container,
+    restore_container,
+)
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import format_bytes, parse_bytes
 from dcot.stream import Blocks, Source, as_source
 from dcot.stream.fitting import fit_source
 from dcot.stream.plan import Plan
+from dcot.stream.writing import fingerprint, write_features
 
 Array = NDArray[Any]
+
+# What to do about settings that a model folder cannot hold.
+_SAVING_ADVICE = {
+    "random_state": "the fitted model no longer needs it: set_params(random_state=0), or None, "
+    "before saving",
+    "prototypes": "partial_fit would call it again after loading: "
+    "set_params(prototypes=model.prototypes_.tolist()) to keep its choice",
+}
 
 
 class LayerSettings(Protocol):
@@ -69,7 +85,7 @@ def moments_suffice(model: LayerSettings) -> bool:
     return True
 
 
-class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
+class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     """Dense Cohort of Terms: learn to rebuild frequent terms from documents with terms removed.
 
     Parameters
@@ -325,6 +341,10 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
 
         Dense, except for ``output="concat"`` with sparse X, which gives CSR.
         """
+        return self._features(X)
+
+    def _features(self, X: Any) -> Any:
+        """The same as an array, whatever ``set_output`` was told."""
         fitted = self._fitted()
         X = self._read(X)
         _check_features_fit(fitted, X)
@@ -354,8 +374,23 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
         progress : ``progress(message, fraction)`` is called as the work goes on; by default a bar
             with documents/s and the time left, if ``verbose``
         """
-        source = as_source(X) or Blocks([self._read(X)])
-        return write_transformed(self, self, source, path, overwrite, resume, progress)
+        fitted = self._fitted()
+        return write_features(
+            self._features,
+            as_source(X) or Blocks([self._read(X)]),
+            path,
+            width=fitted.n_features,
+            dtype=fitted.dtype,
+            model=self._fingerprint(),
+            names=self.get_feature_names_out().tolist(),
+            overwrite=overwrite,
+            resume=resume,
+            progress=progress or progress_for(self.verbose),
+        )
+
+    def _fingerprint(self) -> str:
+        """Changes with anything that changes the features."""
+        return fingerprint(self._fitted())
 
     def reconstruct(self, X: Any, layer: int | None = None, subtract_bias: bool = False) -> Array:
         """The rebuilt prototype values of a layer, before they are scaled.
@@ -499,6 +534,51 @@ class DCoT(Readable, SaveableDCoT, TransformerMixin, BaseEstimator):
         given = ["float64", "float32"] if self.dtype is None else []
         tags.transformer_tags.preserves_dtype = given
         return tags
+
+    # -- saving -----------------------------------------------------------------------------
+
+    def _contents(self, keep_moments: bool) -> Contents:
+        contents = Contents(self._saved_as, {})
+        names = getattr(self, "feature_names_in_", None)
+        contents.settings = self._saved_settings(contents, keep_moments)
+        contents.vocabulary = None if names is None else [str(name) for name in names]
+        contents.facts = self._facts(names)
+        return contents
+
+    def _saved_settings(self, contents: Contents, keep_moments: bool) -> dict[str, Any]:
+        """Put the arrays into ``contents``; the settings are returned."""
+        fitted = self._fitted()
+        parameters = self.get_params(deep=False)
+        if callable(parameters["prototypes"]) and not keep_moments:
+            parameters["prototypes"] = fitted.prototypes.tolist()  # what the function has chosen
+        return {
+            "parameters": encode_parameters(parameters, _SAVING_ADVICE),
+            **add_fitted(contents, fitted, keep_moments),
+            "container": output_container(self),
+        }
+
+    def _facts(self, names: Sequence[Any] | None) -> list[tuple[str, str]]:
+        """The lines of the model card."""
+        return fitted_facts(self._fitted(), self.noise, self.shrinkage, self.prototypes, names)
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        names = None
+        if contents.vocabulary is not None:
+            check_vocabulary(contents.vocabulary, count(contents.settings, "n_terms", 1))
+            names = np.array(contents.vocabulary, dtype=object)
+        return cls._from_settings(contents, contents.settings, names)
+
+    @classmethod
+    def _from_settings(
+        cls, contents: Contents, settings: dict[str, Any], names: Array | None = None
+    ) -> Self:
+        """The model that ``_saved_settings`` describes."""
+        model: Self = build(cls, settings)
+        model._options()  # refuses parameters outside their range
+        model._store(read_fitted(contents, settings), names)
+        restore_container(model, settings)
+        return model
 
     # -- documents --------------------------------------------------------------------------
 

@@ -6,10 +6,10 @@ import os
 from importlib import import_module
 from typing import Any
 
-from dcot._saving import restored
 from dcot._version import __version__
 from dcot.errors import ModelFormatError
 from dcot.persistence import read_folder
+from dcot.persistence.saving import restored
 
 # What can be in a folder. A class is found here or not at all: a folder cannot name its own.
 KINDS = {

@@ -13,7 +13,6 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
 
 from dcot._vectorizer_state import SaveableVectorizer
-from dcot._writing import write_transformed
 from dcot.core.layers import Layer
 from dcot.core.prototypes import columns_of
 from dcot.core.solvers.choice import allowance
@@ -21,10 +20,12 @@ from dcot.errors import not_fitted
 from dcot.estimator import DCoT, moments_suffice
 from dcot.explain import Meaning, Readable, Reader
 from dcot.explain.reader import refuse_names
+from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import parse_bytes
 from dcot.stream import LocalPasses, Once, Passes, Repeatable
+from dcot.stream.writing import fingerprint, write_features
 from dcot.text import TermCounter, TermWeighting
-from dcot.text.fitting import fit_texts
+from dcot.text.fitting import fit_texts, text_settings
 from dcot.text.inputs import batches
 from dcot.text.patterns import DEFAULT_PATTERN
 from dcot.text.streams import as_text_source
@@ -192,8 +193,11 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
 
     def transform(self, raw_documents: Any) -> Any:
         """Features of texts. A text without known terms gets the features of the empty one."""
-        dcot = self._fitted()
-        return dcot.transform(self.weigh(raw_documents))
+        return self._features(raw_documents)
+
+    def _features(self, raw_documents: Any) -> Any:
+        """The same as an array, whatever ``set_output`` was told."""
+        return self._fitted()._features(self.weigh(raw_documents))
 
     def transform_to(
         self,
@@ -211,7 +215,24 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
             texts = raw_documents
             again = hasattr(texts, "__len__")
             source = Repeatable(lambda: batches(texts)) if again else Once(batches(texts))
-        return write_transformed(self, dcot, source, path, overwrite, resume, progress)
+        fitted = dcot._fitted()
+        return write_features(
+            self._features,
+            source,
+            path,
+            width=fitted.n_features,
+            dtype=fitted.dtype,
+            model=self._fingerprint(),
+            names=self.get_feature_names_out().tolist(),
+            overwrite=overwrite,
+            resume=resume,
+            progress=progress or progress_for(self.verbose),
+        )
+
+    def _fingerprint(self) -> str:
+        """Changes with anything that changes the features."""
+        settings = text_settings(self.counter_, self.weighting_)
+        return fingerprint(self._fitted()._fitted(), *settings)
 
     def weigh(self, raw_documents: Any) -> Any:
         """Weighted terms of texts, CSR: what the fitted ``dcot_`` reads."""

@@ -12,8 +12,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._dcot_state import check_prototypes, check_vocabulary, layer_settings, restore_layers
-from dcot._saving import Saveable, build, encode_parameters
 from dcot._vectorizer_state import (
     OWN_CODE_ADVICE,
     counter_settings,
@@ -27,6 +25,13 @@ from dcot.core.representation import Representation
 from dcot.errors import InvalidParameterError, ModelFormatError
 from dcot.persistence import Contents, decode, encode
 from dcot.persistence.contents import DAMAGED, choice, count, setting
+from dcot.persistence.fitted import (
+    check_vocabulary,
+    layer_settings,
+    read_layers,
+    read_prototypes,
+)
+from dcot.persistence.saving import Saveable, build, encode_parameters
 from dcot.vectorizer import DCoTVectorizer
 
 Array = NDArray[Any]
@@ -105,7 +110,7 @@ class SaveableClassifier(Saveable):
         model.n_features_in_ = d
         model.n_documents_ = count(settings, "n_documents")
         model.n_labelled_ = count(settings, "n_labelled")
-        model.prototypes_ = check_prototypes(contents, d, r)
+        model.prototypes_ = read_prototypes(contents, d, r)
         model.setting_ = _setting(setting(settings, "setting", dict))
         model.classes_ = _classes(settings)
         model._kind = choice(settings, "labels", ("single", "indicator", "sets"))
@@ -187,7 +192,7 @@ def _setting(found: dict[str, Any]) -> Setting:
 
 
 def _machine(contents: Contents, chosen: Setting, d: int, r: int, n_classes: int) -> Representation:
-    layers = restore_layers(contents, contents.settings, d, r)
+    layers = read_layers(contents, contents.settings, d, r)
     if len(layers) != chosen.n_layers:
         raise ModelFormatError(f"there are {len(layers)} layers, not {chosen.n_layers}{DAMAGED}")
     plain = Representation(layers, chosen.output, "unit")

@@ -11,17 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from dcot._writing import fingerprint, plain
+from dcot.core.fit import FittedDCoT
 from dcot.distributed._cluster import connected
 from dcot.distributed._partitions import Failed, failed, load, partitions_of
 from dcot.distributed._running import Options, compute, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
+from dcot.estimator import DCoT
 from dcot.stream.outputs import reason_of, sync_file, write_parquet
 from dcot.stream.passes import count_of
+from dcot.vectorizer import DCoTVectorizer
+
+Model = DCoT | DCoTVectorizer
 
 
 def transform(
-    model: Any, collection: Any, *, cluster: Any = None, column: str | None = None, retries: int = 3
+    model: Model,
+    collection: Any,
+    *,
+    cluster: Any = None,
+    column: str | None = None,
+    retries: int = 3,
 ) -> Any:
     """Features of a Dask collection as a Dask array, computed when it is.
 
@@ -36,15 +45,26 @@ def transform(
     import dask.array as da
     from dask import delayed
 
-    dcot = getattr(model, "dcot_", model)
-    width, dtype = dcot._n_features_out, dcot.layers_[0].coef_.dtype
-    given = shared(plain(model), _client(cluster))
+    fitted = _fitted(model)
+    width, dtype = fitted.n_features, fitted.dtype
+    given = shared(model, _client(cluster))
     make = delayed(_features, pure=False)
     parts = [
         da.from_delayed(make(given, part.value, part.name, retries), (np.nan, width), dtype=dtype)
         for part in partitions_of(collection, column)
     ]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def _fitted(model: Model) -> FittedDCoT:
+    dcot = model._fitted() if isinstance(model, DCoTVectorizer) else model
+    return dcot._fitted()
+
+
+def _no_features(model: Model) -> Any:
+    """The features of no documents."""
+    fitted = _fitted(model)
+    return np.empty((0, fitted.n_features), dtype=fitted.dtype)
 
 
 def _client(cluster: Any) -> Any:
@@ -61,16 +81,15 @@ def _client(cluster: Any) -> Any:
 def _features(model: Any, partition: Any, name: str, retries: int) -> Any:
     documents = load(partition, name, retries, "raise")
     if not count_of(documents):
-        dcot = getattr(model.value, "dcot_", model.value)
-        return np.empty((0, dcot._n_features_out), dtype=dcot.layers_[0].coef_.dtype)
+        return _no_features(model.value)
     try:
-        return model.value.transform(documents)
+        return model.value._features(documents)
     except (ValueError, TypeError) as error:
         return failed(name, error, "raise")
 
 
 def transform_to(
-    model: Any,
+    model: Model,
     collection: Any,
     path: str | Path,
     *,
@@ -98,19 +117,19 @@ def transform_to(
     from dask import delayed
 
     folder = Path(path)
-    dcot = getattr(model, "dcot_", model)
-    if dcot.output == "concat" and dcot.components_ is None:
+    made = _fitted(model).representation
+    if made.output == "concat" and made.components is None:
         raise InvalidParameterError(
             "output='concat' of sparse documents is sparse, and is not written: use "
             "output='layers', or n_components"
         )
     partitions = partitions_of(collection, column)
     marks = [[part.name, part.mark or str(column)] for part in partitions]
-    rows = _begin(folder, fingerprint(model, dcot), marks, overwrite)
+    rows = _begin(folder, model._fingerprint(), marks, overwrite)
     missing = [i for i in range(len(partitions)) if i not in rows]
     with connected(cluster) as client:
         options = Options(client, retries, on_error, timeout)
-        given = shared(plain(model), client)
+        given = shared(model, client)
         write = delayed(_write, pure=False)
         tasks = [
             write(given, partitions[i].value, partitions[i].name, i, str(folder), retries, on_error)
@@ -227,13 +246,10 @@ def _write(
     if isinstance(documents, Failed):
         return documents
     n = count_of(documents)
-    dcot = getattr(model.value, "dcot_", model.value)
     try:
-        features = model.value.transform(documents) if n else None
+        features = model.value._features(documents) if n else _no_features(model.value)
     except (ValueError, TypeError) as error:
         return failed(name, error, on_error)
-    if features is None:
-        features = np.empty((0, dcot._n_features_out), dtype=dcot.layers_[0].coef_.dtype)
     columns = {"partition": np.full(n, number), "row": np.arange(n), "features": features}
     target = Path(folder) / f"part-{number:06d}.parquet"
     advice = (

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from dcot._saving import Saveable
 from dcot.core.options import check_integer, check_number
 from dcot.errors import InvalidInputError, InvalidParameterError, NotAvailableError
 from dcot.persistence import Contents
+from dcot.persistence.saving import Saveable
 from dcot.search import encoding
 from dcot.search.encoding import Batch, Transformer
 from dcot.search.ranking import Ranking

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dcot._saving import restored
 from dcot.errors import InvalidTypeError, ModelFormatError
 from dcot.estimator import DCoT
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED, count, setting
+from dcot.persistence.saving import restored
 from dcot.search.encoding import Transformer, Vocabulary
 from dcot.search.postings import Postings, Segment
 from dcot.search.records import PackedColumn, Records, is_id, is_metadata, is_text, pack

@@ -8,6 +8,7 @@ an ``.npy`` array, or a folder of parquet files.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import zlib
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcot.core.fit import FittedDCoT
 from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, OutputError
 from dcot.runtime.progress import Progress, announce, documents_done, silent
 from dcot.stream import Batch, Source
@@ -188,6 +190,37 @@ def _write_batch(
             )
         writer.write(np.ascontiguousarray(features, dtype=noted.dtype), first + start)
     return n * noted.width * itemsize
+
+
+def fingerprint(fitted: FittedDCoT, *settings: Any) -> str:
+    """Changes with anything that changes the features, and is the same in every process.
+
+    ``settings`` are arrays, and other values that have a meaning as text.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    made = fitted.representation
+    values: list[Any] = [made.output, made.normalize, made.components]
+    for layer in made.layers:
+        values += [layer.squash, layer.coef_, layer.intercept_, layer.mean_]
+    for value in (*values, *settings):
+        if isinstance(value, np.ndarray):
+            digest.update(f"{value.dtype.str} {value.shape} ".encode())
+            digest.update(np.ascontiguousarray(value).data)
+        else:
+            digest.update(f"{_settled(value)}\0".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _settled(value: Any) -> str:
+    """A setting as text: no addresses of functions, no order of sets."""
+    if isinstance(value, dict):
+        return str(sorted((name, _settled(one)) for name, one in value.items()))
+    if isinstance(value, set | frozenset):
+        return str(sorted(map(str, value)))
+    if isinstance(value, list | tuple):
+        return str([_settled(one) for one in value])
+    name = getattr(value, "__qualname__", None)
+    return str(value) if name is None else f"{value.__module__}.{name}"
 
 
 # -- where it stands ----------------------------------------------------------------------------

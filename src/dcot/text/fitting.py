@@ -24,6 +24,12 @@ from dcot.text.weighting import TermWeighting
 VOCABULARY_SHARE = 0.1
 
 
+# Settings of a TermCounter that do not matter once its vocabulary is known.
+LEARNING_ONLY = {
+    "vocabulary", "min_df", "max_df", "max_features", "grow_vocabulary", "n_threads",
+}  # fmt: skip
+
+
 @dataclass
 class CountAndWeight:
     """A step of a pass: from texts to weighted terms."""
@@ -87,3 +93,15 @@ def fit_texts(
     known = CorpusSize(d, n, nnz, pairs, counted.documents, spent)
     options = options.named(counter.get_feature_names_out())
     return fit_passes(blocks, d, dtype, options, known=known, sparse_parts=sparse_parts)
+
+
+def text_settings(counter: TermCounter, weighting: TermWeighting) -> list[Any]:
+    """What decides, beside the fitted DCoT, on the features of a text."""
+    given = counter.get_params(deep=False)
+    return [
+        weighting.get_params(deep=False),
+        weighting.idf_,
+        float(weighting.mean_length_),
+        {name: given[name] for name in given if name not in LEARNING_ONLY},
+        "\0".join(counter.get_feature_names_out()),
+    ]

@@ -8,7 +8,7 @@ from tests.unit.persistence.conftest import same
 
 import dcot
 from dcot import DCoT, DCoTVectorizer
-from dcot._dcot_state import packed_lower, unpacked_lower
+from dcot.persistence.fitted import packed_lower, unpacked_lower
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -1,16 +1,20 @@
-"""``save`` for estimators: what they share; what each of them holds is for it to say."""
+"""``save`` for estimators: what they share. What each of them holds is for it to say."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dcot.errors import DcotError, InvalidTypeError, ModelFormatError
-from dcot.persistence import Contents, decode, encode, write_folder
-from dcot.persistence.contents import DAMAGED, setting
+from dcot.persistence.contents import DAMAGED, Contents, choice, setting
 from dcot.persistence.precision import check_precision
+from dcot.persistence.values import decode, encode
+from dcot.persistence.writing import write_folder
 
-# what code meets that is given values it was not made for
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator, TransformerMixin
+
+# what code raises when it is given values that do not fit together
 _MISFITS = (DcotError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -22,8 +26,9 @@ class Saveable:
     def save(self, path: Any, *, precision: str | None = None, keep_moments: bool = False) -> None:
         """Save the fitted model to a folder, from which ``dcot.load`` makes it again.
 
-        The folder holds numbers and text, never code. Saving is atomic: whatever happens, there is
-        the model from before or the new one, whole. The same model gives the same bytes.
+        The folder holds numbers and text, never code. Saving is atomic: whatever happens, the
+        folder has the model from before or the new one, complete. The same model gives the same
+        bytes.
 
         Parameters
         ----------
@@ -33,8 +38,8 @@ class Saveable:
             Weights in 16 or 8 bits, for half or a quarter of the space. They are float32 again
             after loading.
         keep_moments : bool
-            Save the moments too (d × d numbers), so that ``partial_fit`` can go on after loading.
-            The model has to come from ``partial_fit``.
+            Save the moments too (d × d numbers), so that ``partial_fit`` can continue after
+            loading. The model has to come from ``partial_fit``.
         """
         if "_saved_as" not in type(self).__dict__:
             raise InvalidTypeError(
@@ -81,3 +86,16 @@ def restored(cls: type[Any], contents: Contents) -> Any:
         raise
     except _MISFITS as error:
         raise ModelFormatError(f"the model does not fit together: {error}{DAMAGED}") from error
+
+
+def output_container(model: BaseEstimator) -> str | None:
+    """What ``set_output`` was told, if anything."""
+    told: str | None = getattr(model, "_sklearn_output_config", {}).get("transform")
+    return told
+
+
+def restore_container(model: TransformerMixin, settings: Mapping[str, Any]) -> None:
+    """Tell ``set_output`` the same again."""
+    container = choice(settings, "container", (None, "default", "pandas", "polars"))
+    if container is not None:
+        model.set_output(transform=container)

@@ -1,0 +1,199 @@
+"""A ``FittedDCoT`` as arrays and JSON, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.core.fit import FittedDCoT
+from dcot.core.layers import Layer
+from dcot.core.moments import Moments
+from dcot.core.options import MAX_LAYERS
+from dcot.core.representation import Representation
+from dcot.errors import InvalidParameterError, ModelFormatError
+from dcot.persistence.contents import DAMAGED, Contents, choice, count, setting
+
+Array = NDArray[Any]
+
+_SUMS = ("total", "squares", "document_frequency")
+
+
+# -- to the folder ------------------------------------------------------------------------------
+
+
+def add_fitted(contents: Contents, fitted: FittedDCoT, keep_moments: bool) -> dict[str, Any]:
+    """Put the arrays into ``contents``; the settings that ``read_fitted`` needs to read them."""
+    made = fitted.representation
+    contents.arrays["prototypes"] = np.asarray(fitted.prototypes, dtype=np.int64)
+    contents.arrays["loss"] = np.array([layer.loss_ for layer in fitted.layers], dtype=np.float64)
+    for number, layer in enumerate(fitted.layers, start=1):
+        contents.weights[f"layer{number}.coef"] = layer.coef_
+        contents.arrays[f"layer{number}.intercept"] = np.asarray(layer.intercept_)
+        if layer.mean_ is not None:
+            contents.arrays[f"layer{number}.mean"] = np.asarray(layer.mean_)
+    if made.components is not None:
+        contents.weights["components"] = made.components
+    return {
+        "n_terms": int(fitted.n_terms),
+        "n_prototypes": len(fitted.prototypes),
+        "n_documents": float(fitted.n_documents),
+        "output": made.output,
+        "normalize": made.normalize,
+        "n_components": None if made.components is None else int(made.components.shape[1]),
+        "layers": [layer_settings(layer) for layer in fitted.layers],
+        "moments": _add_moments(contents, fitted.moments) if keep_moments else None,
+    }
+
+
+def layer_settings(layer: Layer) -> dict[str, Any]:
+    return {
+        "squash": layer.squash,
+        "solver": layer.solver_,
+        "n_iter": int(layer.n_iter_),
+        "converged": bool(layer.converged_),
+        "mean": layer.mean_ is not None,
+    }
+
+
+def _add_moments(contents: Contents, moments: Moments | None) -> dict[str, Any]:
+    if moments is None or moments.scatter is None:
+        raise InvalidParameterError(
+            "keep_moments=True needs a model learned by partial_fit: fit keeps no moments; learn "
+            "with partial_fit, or save with keep_moments=False"
+        )
+    for name in _SUMS:
+        contents.arrays[f"moments.{name}"] = np.asarray(getattr(moments, name), dtype=np.float64)
+    contents.arrays["moments.scatter"] = packed_lower(moments.scatter)
+    return {"n": float(moments.n)}
+
+
+def packed_lower(matrix: Array) -> Array:
+    """The rows of a lower triangle end to end: the upper one means nothing, and is half the space.
+
+    >>> packed_lower(np.array([[1, 0], [2, 3]])).tolist()
+    [1, 2, 3]
+    """
+    d = len(matrix)
+    packed = np.empty(d * (d + 1) // 2, dtype=matrix.dtype)
+    for i in range(d):
+        start = i * (i + 1) // 2
+        packed[start : start + i + 1] = matrix[i, : i + 1]
+    return packed
+
+
+def unpacked_lower(packed: Array, d: int) -> Array:
+    """A square matrix with the lower triangle given."""
+    matrix = np.zeros((d, d), dtype=packed.dtype)
+    for i in range(d):
+        start = i * (i + 1) // 2
+        matrix[i, : i + 1] = packed[start : start + i + 1]
+    return matrix
+
+
+def fitted_facts(
+    fitted: FittedDCoT, noise: Any, shrinkage: Any, prototypes: Any, names: Sequence[Any] | None
+) -> list[tuple[str, str]]:
+    """The lines of the model card; ``prototypes`` is the setting, ``names`` those of the terms."""
+    layers, chosen = fitted.layers, fitted.prototypes
+    how = prototypes.replace("_", " ") if isinstance(prototypes, str) else "given"
+    compressed = " (compressed)" if fitted.representation.components is not None else ""
+    facts = [
+        ("documents learned from", f"{fitted.n_documents:,.10g}"),
+        ("terms", f"{fitted.n_terms:,}"),
+        ("prototypes", f"{len(chosen):,} ({how})"),
+        ("layers", f"{len(layers)}, {layers[0].squash}, solved by {layers[0].solver_}"),
+        ("noise, shrinkage", f"{_plain(noise)}, {_plain(shrinkage)}"),
+        ("features", f"{fitted.n_features:,}{compressed}"),
+        ("rebuilding error by layer", ", ".join(f"{layer.loss_:.4g}" for layer in layers)),
+        ("computed in", str(fitted.dtype)),
+    ]
+    if names is not None:
+        shown = [f"{names[column]}" for column in chosen[:12]]
+        more = ", …" if len(chosen) > len(shown) else ""
+        facts.append(("some prototypes", ", ".join(shown) + more))
+    return facts
+
+
+def _plain(value: Any) -> str:
+    if np.ndim(value):
+        return " / ".join(f"{entry:g}" for entry in value)
+    return f"{value:g}"
+
+
+# -- from the folder ----------------------------------------------------------------------------
+
+
+def read_fitted(contents: Contents, settings: dict[str, Any]) -> FittedDCoT:
+    """The fitted model; whatever does not fit together is a ``ModelFormatError``."""
+    d, r = count(settings, "n_terms", 1), count(settings, "n_prototypes", 1)
+    prototypes = read_prototypes(contents, d, r)
+    layers = read_layers(contents, settings, d, r)
+    output = choice(settings, "output", ("layers", "concat", "last"))
+    normalize = choice(settings, "normalize", ("unit", "center", None))
+    made = Representation(layers, output, normalize)
+    if settings.get("n_components") is not None:
+        rows = made.width + (d if output == "concat" else 0)
+        shape = (rows, count(settings, "n_components", 1))
+        made = Representation(layers, output, normalize, contents.array("components", shape))
+    n_documents = setting(settings, "n_documents", float)
+    moments = _moments(contents, settings, d)
+    return FittedDCoT(made, prototypes, n_documents, d, moments=moments)
+
+
+def read_prototypes(contents: Contents, d: int, r: int) -> Array:
+    """Columns of the prototypes, increasing."""
+    found = contents.array("prototypes", (r,), "i").astype(np.int64)
+    # neighbours are compared, not subtracted: differences of large integers wrap around
+    if found[0] < 0 or found[-1] >= d or (found[1:] <= found[:-1]).any():
+        raise ModelFormatError(f"the prototypes are not increasing columns of {d} terms{DAMAGED}")
+    return found.astype(np.intp)
+
+
+def read_layers(contents: Contents, settings: dict[str, Any], d: int, r: int) -> list[Layer]:
+    described = setting(settings, "layers", list)
+    if not 1 <= len(described) <= MAX_LAYERS:
+        raise ModelFormatError(f"there are {len(described)} layers{DAMAGED}")
+    losses = contents.array("loss", (len(described),))
+    layers: list[Layer] = []
+    for number, entry in enumerate(described, start=1):
+        if not isinstance(entry, dict):
+            raise ModelFormatError(f"layer {number} is not described{DAMAGED}")
+        coef = contents.array(f"layer{number}.coef", (d if number == 1 else r, r))
+        if layers and coef.dtype != layers[0].coef_.dtype:
+            raise ModelFormatError(f"the layers are of different precision{DAMAGED}")
+        intercept = contents.array(f"layer{number}.intercept", (r,))
+        mean = contents.array(f"layer{number}.mean", (r,)) if entry.get("mean") else None
+        layers.append(
+            Layer(
+                coef,
+                intercept.astype(coef.dtype, copy=False),
+                choice(entry, "squash", ("identity", "tanh")),
+                float(losses[number - 1]),
+                setting(entry, "solver", str),
+                count(entry, "n_iter"),
+                setting(entry, "converged", bool),
+                mean,
+            )
+        )
+    return layers
+
+
+def _moments(contents: Contents, settings: dict[str, Any], d: int) -> Moments | None:
+    if settings.get("moments") is None:
+        return None
+    n = setting(setting(settings, "moments", dict), "n", float)
+    total, squares, frequency = (contents.array(f"moments.{name}", (d,)) for name in _SUMS)
+    packed = contents.array("moments.scatter", (d * (d + 1) // 2,))
+    return Moments(n, total.copy(), squares.copy(), frequency.copy(), unpacked_lower(packed, d))
+
+
+def check_vocabulary(vocabulary: list[str], n_terms: int) -> None:
+    """One term for each column, none twice."""
+    if len(vocabulary) != n_terms or len(set(vocabulary)) != n_terms:
+        raise ModelFormatError(
+            f"the vocabulary has {len(vocabulary):,} terms, {len(set(vocabulary)):,} of them "
+            f"different, which does not fit arrays for {n_terms:,} terms{DAMAGED}"
+        )
