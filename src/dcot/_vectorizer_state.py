@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 
 from dcot.errors import ModelFormatError
 from dcot.estimator import DCoT
-from dcot.persistence import Contents
+from dcot.persistence import Contents, decode
 from dcot.persistence.contents import DAMAGED, count, setting
 from dcot.persistence.fitted import check_vocabulary
 from dcot.persistence.saving import (
@@ -42,11 +43,13 @@ class SaveableVectorizer(Saveable):
         model: Any = self
         dcot = model._fitted()
         terms = model.counter_.get_feature_names_out().tolist()
-        own = _parameters(model, dcot, keep_moments)
+        own = model.short_params()
+        if callable(own["prototypes"]) and not keep_moments:
+            own["prototypes"] = dcot.prototypes_.tolist()  # what the function chose
         contents = Contents(model._saved_as, {}, vocabulary=terms)
         contents.settings = {
-            "parameters": encode_parameters(own, OWN_CODE_ADVICE),
-            "vocabulary_given": model.vocabulary is not None,
+            "parameters": encode_parameters({**own, "vocabulary": None}, OWN_CODE_ADVICE),
+            "vocabulary_given": own["vocabulary"] is not None,
             "counter": counter_settings(model.counter_),
             "weighting": weighting_settings(model.weighting_),
             "dcot": dcot._saved_settings(contents, keep_moments),
@@ -58,7 +61,7 @@ class SaveableVectorizer(Saveable):
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
-        model: Any = build(cls, contents.settings)
+        model: Any = build_vectorizer(cls, contents.settings)
         inner = setting(contents.settings, "dcot", dict)
         model.dcot_ = DCoT._from_settings(contents, inner)
         if contents.vocabulary is None:
@@ -67,19 +70,15 @@ class SaveableVectorizer(Saveable):
         model.counter_ = restore_counter(contents)
         model.weighting_ = restore_weighting(contents, model.dcot_.n_features_in_)
         if setting(contents.settings, "vocabulary_given", bool):
-            model.vocabulary = contents.vocabulary
-        model._learned_at_once = model.dcot_._moments is None
+            model.set_params(vocabulary=contents.vocabulary)
         restore_container(model, contents.settings)
         return model  # type: ignore[no-any-return]
 
 
-def _parameters(model: Any, dcot: Any, keep_moments: bool) -> dict[str, Any]:
-    """Constructor parameters; a function that chose the prototypes is replaced by its choice."""
-    parameters: dict[str, Any] = model.get_params(deep=False)
-    parameters["vocabulary"] = None  # the fitted terms are the given ones, and saved once
-    if callable(parameters["prototypes"]) and not keep_moments:
-        parameters["prototypes"] = dcot.prototypes_.tolist()
-    return parameters
+def build_vectorizer(cls: type[Any], settings: Mapping[str, Any]) -> Any:
+    """A vectorizer, not fitted, from saved parameters of its parts."""
+    found = setting(settings, "parameters", dict)
+    return cls(**{name: decode(value) for name, value in found.items()})
 
 
 def counter_settings(counter: TermCounter) -> dict[str, Any]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from copy import copy
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
 
 from dcot._vectorizer_state import SaveableVectorizer
 from dcot.core.layers import Layer
-from dcot.core.prototypes import columns_of
 from dcot.core.solvers.choice import allowance
-from dcot.errors import not_fitted
+from dcot.errors import InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import DCoT, moments_suffice
 from dcot.explain import Meaning, Readable, Reader
 from dcot.explain.reader import refuse_names
@@ -25,34 +25,35 @@ from dcot.runtime.resources import parse_bytes
 from dcot.stream import LocalPasses, Once, Passes, Repeatable
 from dcot.stream.writing import fingerprint, write_features
 from dcot.text import TermCounter, TermWeighting
-from dcot.text.fitting import fit_texts, text_settings
+from dcot.text.fitting import fit_texts
 from dcot.text.inputs import batches
-from dcot.text.patterns import DEFAULT_PATTERN
+from dcot.text.pipeline import TextPipeline
 from dcot.text.streams import as_text_source
 
 Array = NDArray[Any]
 
+_PARTS: dict[str, type[Any]] = {"counter": TermCounter, "weighting": TermWeighting, "dcot": DCoT}
+
 
 class DCoTVectorizer(Readable, SaveableVectorizer, TransformerMixin, BaseEstimator):
-    r"""Turn texts into dCoT features: count terms, weigh them, learn what they mean.
+    """Turn texts into dCoT features: count terms, weigh them, learn what they mean.
 
-    ``fit`` needs no labels: give it all the documents there are. The parameters are those of its
-    three parts, under their own names: ``TermCounter``, ``TermWeighting`` and ``DCoT`` document
-    them.
+    ``fit`` needs no labels: give it all the documents there are.
 
     Parameters
     ----------
-    lowercase, strip_accents, stop_words, token_pattern, min_word_length, ngram_range, analyzer, \
-min_df, max_df, max_features, vocabulary, binary, grow_vocabulary, regex_engine, n_threads
-        What is counted: see :class:`dcot.text.TermCounter`.
-    weighting : {"tfidf", "bm25", "log", "binary", "counts"}
-        How counts are weighed.
-    norm, use_idf, smooth_idf, sublinear_tf, k1, b
-        More about weighing: see :class:`dcot.text.TermWeighting`.
-    n_prototypes, prototypes, noise, n_layers, squash, shrinkage, output, normalize, n_components, \
-ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
-        What is learned: see :class:`dcot.DCoT`. ``prototypes`` may be words. ``dtype`` is float32
-        unless asked otherwise.
+    counter : TermCounter or None
+        What is counted. None: ``TermCounter()``. Whatever its ``dtype``, counts are made in the
+        precision of the computation.
+    weighting : TermWeighting, {"tfidf", "bm25", "log", "binary", "counts"} or None
+        How counts are weighed. A name stands for a ``TermWeighting`` of this scheme with
+        ``sublinear_tf=True``; None is ``"tfidf"``.
+    dcot : DCoT or None
+        What is learned. None: ``DCoT()``. Its ``prototypes`` may be words.
+    **options
+        Parameters of the parts under their own names, as a shorthand: ``min_df=2`` is that of the
+        counter, ``norm=None`` that of the weighting, ``n_prototypes=500`` that of the DCoT (and so
+        is ``dtype``). ``set_params`` takes them too, beside ``dcot__n_prototypes=500``.
 
     Attributes
     ----------
@@ -81,85 +82,76 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
     def __init__(
         self,
         *,
-        lowercase: bool = True,
-        strip_accents: str | Callable[[str], str] | None = None,
-        stop_words: str | Iterable[str] | None = None,
-        token_pattern: str = DEFAULT_PATTERN,
-        min_word_length: int | None = None,
-        ngram_range: tuple[int, int] = (1, 1),
-        analyzer: str | Callable[[str], Iterable[str]] = "word",
-        min_df: float = 1,
-        max_df: float = 1.0,
-        max_features: int | None = None,
-        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
-        binary: bool = False,
-        grow_vocabulary: bool = True,
-        regex_engine: str = "compiled",
-        n_threads: int | None = None,
-        weighting: str = "tfidf",
-        norm: str | None = "auto",
-        use_idf: bool = True,
-        smooth_idf: bool = True,
-        sublinear_tf: bool = True,
-        k1: float = 1.2,
-        b: float = 0.75,
-        n_prototypes: int = 3000,
-        prototypes: str | Sequence[Any] | Callable[..., Any] = "document_frequency",
-        noise: float | Sequence[float] = (0.9, 0.8),
-        n_layers: int = 2,
-        squash: Literal["identity", "tanh"] = "identity",
-        shrinkage: float | Sequence[float] = (1.0, 0.0),
-        output: Literal["layers", "concat", "last"] = "layers",
-        normalize: Literal["unit", "center"] | None = "unit",
-        n_components: int | None = None,
-        ridge: float = 0.0,
-        solver: Literal["auto", "primal", "dual", "cg"] = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        memory_limit: float | str | None = None,
-        dtype: Any = "float32",
-        random_state: Any = None,
-        verbose: bool = False,
+        counter: TermCounter | None = None,
+        weighting: TermWeighting | str | None = None,
+        dcot: DCoT | None = None,
+        **options: Any,
     ) -> None:
-        self.lowercase = lowercase
-        self.strip_accents = strip_accents
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.min_word_length = min_word_length
-        self.ngram_range = ngram_range
-        self.analyzer = analyzer
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.vocabulary = vocabulary
-        self.binary = binary
-        self.grow_vocabulary = grow_vocabulary
-        self.regex_engine = regex_engine
-        self.n_threads = n_threads
+        self.counter = counter
         self.weighting = weighting
-        self.norm = norm
-        self.use_idf = use_idf
-        self.smooth_idf = smooth_idf
-        self.sublinear_tf = sublinear_tf
-        self.k1 = k1
-        self.b = b
-        self.n_prototypes = n_prototypes
-        self.prototypes = prototypes
-        self.noise = noise
-        self.n_layers = n_layers
-        self.squash = squash
-        self.shrinkage = shrinkage
-        self.output = output
-        self.normalize = normalize
-        self.n_components = n_components
-        self.ridge = ridge
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory_limit = memory_limit
-        self.dtype = dtype
-        self.random_state = random_state
-        self.verbose = verbose
+        self.dcot = dcot
+        if options:
+            self.set_params(**options)
+
+    # -- parts and their parameters ---------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parts; with ``deep`` their parameters too, such as ``dcot__noise``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            for name in _PARTS:
+                own: dict[str, Any] = getattr(self._part(name), "get_params", dict)()
+                params |= {f"{name}__{key}": value for key, value in own.items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parts, or parameters of parts: ``dcot__noise=0.8``, or shorter, ``noise=0.8``.
+
+        A part that was given stays as it is: a changed copy takes its place.
+        """
+        changes: dict[str, dict[str, Any]] = {}
+        for name, value in params.items():
+            if name in _PARTS:
+                setattr(self, name, value)
+            else:
+                part, parameter = _owner(name)
+                changes.setdefault(part, {})[parameter] = value
+        for part, values in changes.items():
+            setattr(self, part, clone(self._part(part)).set_params(**values))
+        return self
+
+    def short_params(self) -> dict[str, Any]:
+        """The parameters of all parts in the short spelling, as the constructor takes them."""
+        pipeline, dcot = self.new_parts()
+        weighting = pipeline.weighting.get_params()
+        scheme = {"weighting": weighting.pop("scheme")}
+        return {**pipeline.counter.get_params(), **scheme, **weighting, **dcot.get_params()}
+
+    def new_parts(self) -> tuple[TextPipeline, DCoT]:
+        """New parts, not fitted, with the settings as they are now."""
+        counter, weighting, dcot = (self._checked_part(name) for name in _PARTS)
+        if np.dtype(counter.dtype).kind != "f":
+            # counts in the precision of the computation: integers would be converted to float64
+            double = dcot.dtype in ("float64", np.float64, float)
+            counter.set_params(dtype=np.float64 if double else np.float32)
+        return TextPipeline(counter, weighting), dcot
+
+    def _part(self, name: str) -> Any:
+        """A part as it was given, or the default one."""
+        given = getattr(self, name)
+        if name == "weighting" and (given is None or isinstance(given, str)):
+            return TermWeighting(given or "tfidf", sublinear_tf=True)
+        return _PARTS[name]() if given is None else given
+
+    def _checked_part(self, name: str) -> Any:
+        part, expected = self._part(name), _PARTS[name]
+        if not isinstance(part, expected):
+            raise InvalidTypeError(
+                f"{name} must be a {expected.__name__} or None, got {type(part).__name__}"
+            )
+        return clone(part)
+
+    # -- learning ---------------------------------------------------------------------------
 
     def fit(
         self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
@@ -175,21 +167,78 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         y : ignored
         sample_weight : how often each text counts for the representation, default once
         """
-        source = as_text_source(raw_documents, allowance(parse_bytes(self.memory_limit)))
-        if source is None:
-            self._fit(raw_documents, sample_weight)
-        else:
-            self._start()
-            passes = LocalPasses(source, self.dcot_._options().progress)
-            self._fit_passes(passes, sample_weight=sample_weight)
+        self._fit(raw_documents, sample_weight)
         return self
 
     def fit_transform(
         self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> Any:
-        """Learn from texts and return their features; the texts are read once."""
+        """Learn from texts and return their features; the texts are read once, a source again."""
         X = self._fit(raw_documents, sample_weight)
-        return self.dcot_.transform(X)
+        return self.transform(raw_documents) if X is None else self.dcot_.transform(X)
+
+    def _fit(self, raw_documents: Any, sample_weight: Any) -> Any:
+        """Learn, and return the weighted terms; None if the texts are not held."""
+        pipeline, dcot = self.new_parts()
+        source = as_text_source(raw_documents, allowance(parse_bytes(dcot.memory_limit)))
+        if source is not None:
+            self.fit_passes(LocalPasses(source, dcot._options().progress), sample_weight)
+            return None
+        X = pipeline.fit_transform(raw_documents)
+        _name_prototypes(dcot, pipeline)
+        self._adopt(pipeline, dcot.fit(X, sample_weight=sample_weight))
+        return X
+
+    def fit_passes(
+        self, texts: Passes, sample_weight: Any = None, *, sparse_parts: bool = False
+    ) -> Self:
+        """Learn from passes over batches of texts, here or on a cluster."""
+        pipeline, dcot = self.new_parts()
+        found = fit_texts(
+            texts,
+            pipeline,
+            dcot._options(),
+            dtype=dcot.dtype,
+            sample_weight=sample_weight,
+            sparse_parts=sparse_parts,
+        )
+        _name_prototypes(dcot, pipeline)
+        self._adopt(pipeline, dcot._store(found, None))
+        return self
+
+    @available_if(lambda self: moments_suffice(self._part("dcot")))
+    def partial_fit(
+        self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add texts; new terms get new columns, unless ``vocabulary`` is given.
+
+        Earlier texts had none of the new terms, so for counts, ``"binary"`` and ``"log"`` the model
+        is that of one ``fit`` on all texts (but for the order of columns). Document frequencies
+        would change: those behind ``"tfidf"`` and ``"bm25"``, and BM25's mean length, stay as the
+        first call found them. A model that was learned by ``fit`` starts again, with a warning.
+        """
+        if self.__sklearn_is_fitted__() and self.dcot_._moments is not None:
+            # copies, so that an error leaves the model as it was
+            pipeline = TextPipeline(copy(self.counter_), copy(self.weighting_))
+            dcot = copy(self.dcot_).set_params(**self._part("dcot").get_params())
+        else:
+            if self.__sklearn_is_fitted__():
+                warnings.warn(
+                    "fit keeps no moments to add to: partial_fit starts a new model, without the "
+                    "documents that fit saw; learn from the start with partial_fit",
+                    stacklevel=2,
+                )
+            pipeline, dcot = self.new_parts()
+        X = pipeline.partial_fit_transform(raw_documents)
+        _name_prototypes(dcot, pipeline)
+        dcot.widen(X.shape[1]).partial_fit(X, sample_weight=sample_weight)
+        self._adopt(pipeline, dcot)
+        return self
+
+    def _adopt(self, pipeline: TextPipeline, dcot: DCoT) -> None:
+        self.counter_, self.weighting_, self.dcot_ = pipeline.counter, pipeline.weighting, dcot
+
+    # -- using ------------------------------------------------------------------------------
 
     def transform(self, raw_documents: Any) -> Any:
         """Features of texts. A text without known terms gets the features of the empty one."""
@@ -197,7 +246,11 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
 
     def _features(self, raw_documents: Any) -> Any:
         """The same as an array, whatever ``set_output`` was told."""
-        return self._fitted()._features(self.weigh(raw_documents))
+        dcot = self._fitted()
+        X = self.weigh(raw_documents)
+        if not X.shape[0]:  # a batch may be empty, and scikit-learn would not have it
+            return np.empty((0, dcot._n_features_out), dtype=dcot.layers_[0].coef_.dtype)
+        return dcot._features(X)
 
     def transform_to(
         self,
@@ -226,18 +279,17 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
             names=self.get_feature_names_out().tolist(),
             overwrite=overwrite,
             resume=resume,
-            progress=progress or progress_for(self.verbose),
+            progress=progress or progress_for(dcot.verbose),
         )
 
     def _fingerprint(self) -> str:
         """Changes with anything that changes the features."""
-        settings = text_settings(self.counter_, self.weighting_)
-        return fingerprint(self._fitted()._fitted(), *settings)
+        return fingerprint(self._fitted()._fitted(), *self.pipeline_.fingerprint())
 
     def weigh(self, raw_documents: Any) -> Any:
         """Weighted terms of texts, CSR: what the fitted ``dcot_`` reads."""
-        self._fitted()
-        return self.weighting_.transform(self.counter_.transform(raw_documents))
+        source = as_text_source(raw_documents, np.inf)
+        return self.pipeline_.transform(raw_documents if source is None else source)
 
     def explain(self, text: str, k: int = 10) -> Meaning:
         """What a word or a text means: prototypes with their values in every layer.
@@ -282,35 +334,12 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         return Reader(
             dcot.layers_,
             dcot.prototypes_,
-            self.counter_.get_feature_names_out(),
+            self.pipeline_.terms,
             self.weigh,
             self.weighting_.transform,
             self.counter_.analyze,
             frequency=-self.weighting_.idf_,
         )
-
-    @available_if(lambda self: moments_suffice(self))
-    def partial_fit(
-        self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Add texts; new terms get new columns, unless ``vocabulary`` is given.
-
-        Earlier texts had none of the new terms, so for counts, ``"binary"`` and ``"log"`` the model
-        is that of one ``fit`` on all texts (but for the order of columns). Document frequencies
-        would change: those behind ``"tfidf"`` and ``"bm25"``, and BM25's mean length, stay as the
-        first call found them.
-        """
-        if getattr(self, "_learned_at_once", True):
-            self._start()
-        texts = raw_documents if hasattr(raw_documents, "__len__") else list(raw_documents)
-        counts = self.counter_.partial_fit(texts).transform(texts)
-        X = self.weighting_.partial_fit(counts).transform(counts)
-        self.dcot_.set_params(**self._given_to(DCoT))
-        self._name_prototypes()
-        self.dcot_.widen(X.shape[1])
-        self.dcot_.partial_fit(X, sample_weight=sample_weight)
-        self._learned_at_once: bool = False
-        return self
 
     def reconstruct(
         self, raw_documents: Any, layer: int | None = None, subtract_bias: bool = False
@@ -321,8 +350,13 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the features, such as ``dcot1_oil``: layer and prototype."""
-        dcot = self._fitted()
-        return dcot.get_feature_names_out(self.counter_.get_feature_names_out())
+        return self._fitted().get_feature_names_out(self.pipeline_.terms)
+
+    @property
+    def pipeline_(self) -> TextPipeline:
+        """The fitted counter and weighting: from texts to what ``dcot_`` reads."""
+        self._fitted()
+        return TextPipeline(self.counter_, self.weighting_)
 
     @property
     def vocabulary_(self) -> dict[str, int]:
@@ -350,63 +384,13 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         """Batches of a source that were skipped, each with the reason."""
         return self._fitted().skipped_
 
-    def _fit(self, raw_documents: Any, sample_weight: Any) -> Any:
-        """Learn, and return the weighted terms."""
-        self._start()
-        counts = self.counter_.fit_transform(raw_documents)
-        X = self.weighting_.fit_transform(counts)
-        del counts
-        self._name_prototypes()
-        self.dcot_.fit(X, sample_weight=sample_weight)
-        self._learned_at_once = True
-        return X
-
-    def _fit_passes(self, texts: Passes, **options: Any) -> None:
-        """Learn from passes over batches of texts, wherever they are made."""
-        found = fit_texts(
-            texts,
-            self.counter_,
-            self.weighting_,
-            self.dcot_._options(),
-            dtype=self.dtype,
-            **options,
-        )
-        self._name_prototypes()
-        self.dcot_._store(found, None)
-        self._learned_at_once = True
-
-    def parts(self) -> tuple[TermCounter, TermWeighting]:
-        """New parts for counting and weighing, with the settings as they are now."""
-        precision = np.float64 if self.dtype in ("float64", np.float64, float) else np.float32
-        counter = TermCounter(dtype=precision, **self._given_to(TermCounter, "dtype"))
-        return counter, TermWeighting(self.weighting, **self._given_to(TermWeighting))
-
-    def _start(self) -> None:
-        self.counter_, self.weighting_ = self.parts()
-        self.dcot_ = DCoT(**self._given_to(DCoT))
-
-    def _given_to(self, part: type[BaseEstimator], *other_than: str) -> dict[str, Any]:
-        """Our parameters that a part knows by the same name."""
-        names = set(part._get_param_names()) - set(other_than)
-        ours = self.get_params(deep=False)
-        return {name: value for name, value in ours.items() if name in names}
-
-    def _name_prototypes(self) -> None:
-        """Prototypes given as words become columns."""
-        chosen = self.prototypes
-        if isinstance(chosen, str) or callable(chosen):
-            return
-        if np.asarray(chosen).dtype.kind in "OUT":
-            names = self.counter_.get_feature_names_out()
-            self.dcot_.set_params(prototypes=columns_of(np.asarray(chosen), names))
-
     def _fitted(self) -> DCoT:
         if not self.__sklearn_is_fitted__():
             raise not_fitted(self)
         return self.dcot_
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "dcot_") and self.dcot_.__sklearn_is_fitted__()
+        return hasattr(self, "dcot_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -414,3 +398,28 @@ ridge, solver, tol, max_iter, memory_limit, dtype, random_state, verbose
         tags.input_tags.two_d_array = False
         tags.input_tags.one_d_array = True
         return tags
+
+
+def _owner(name: str) -> tuple[str, str]:
+    """The part that a parameter belongs to, and its name there."""
+    part, _, parameter = name.partition("__")
+    if parameter and part in _PARTS:
+        known = _PARTS[part]._get_param_names()
+        if parameter in known:
+            return part, parameter
+        raise InvalidParameterError(
+            f"{_PARTS[part].__name__} has no parameter {parameter!r}: it has {', '.join(known)}"
+        )
+    # dtype is that of the computation, and the counter's follows
+    for part in ("dcot", "counter", "weighting"):
+        if name in _PARTS[part]._get_param_names() and name != "scheme":
+            return part, name
+    raise InvalidParameterError(
+        f"DCoTVectorizer has no parameter {name!r}: it takes counter, weighting and dcot, and the "
+        "parameters of TermCounter, TermWeighting and DCoT"
+    )
+
+
+def _name_prototypes(dcot: DCoT, pipeline: TextPipeline) -> None:
+    """Prototypes given as words become columns."""
+    dcot.set_params(prototypes=dcot._options().named(pipeline.terms).prototypes)

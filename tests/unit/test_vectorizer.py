@@ -7,13 +7,18 @@ import pickle
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import RidgeClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import estimator_checks
 
+import dcot
 from dcot import DCoT, DcotError, DCoTVectorizer
+from dcot.stream import Repeatable
+from dcot.text import TermCounter, TermWeighting
 
 TEXTS = [
     "Crude oil prices rose as OPEC cut output",
@@ -24,6 +29,8 @@ TEXTS = [
     "corn corn corn",
     "",
 ]
+
+PARTS = {"counter": TermCounter, "weighting": TermWeighting, "dcot": DCoT}
 
 
 def test_equals_its_parts():
@@ -38,35 +45,117 @@ def test_equals_its_parts():
 
 
 def test_every_parameter_of_its_parts_is_reachable():
-    from dcot.text import TermCounter, TermWeighting
+    ours = DCoTVectorizer().get_params()
+    for part, cls in PARTS.items():
+        for name in cls._get_param_names():
+            assert f"{part}__{name}" in ours
+            if name not in ("scheme", "dtype"):  # the short spelling
+                value = object()
+                found = DCoTVectorizer(**{name: value}).get_params()
+                assert found[f"{part}__{name}"] is value
 
-    ours = set(DCoTVectorizer().get_params())
-    assert set(DCoT().get_params()) <= ours
-    assert set(TermCounter().get_params()) - {"dtype"} <= ours
-    assert set(TermWeighting().get_params()) - {"scheme"} <= ours
+
+def test_default_parts():
+    ours = DCoTVectorizer().get_params()
+    assert ours["dcot"] is ours["counter"] is ours["weighting"] is None
+    for part, cls in PARTS.items():
+        theirs = {f"{part}__{name}": value for name, value in cls().get_params().items()}
+        different = {name for name, value in theirs.items() if ours[name] != value}
+        assert different == ({"weighting__sublinear_tf"} if part == "weighting" else set())
 
 
-def test_defaults_agree_with_those_of_dcot():
-    ours, theirs = DCoTVectorizer().get_params(), DCoT().get_params()
-    different = {name for name, value in theirs.items() if ours[name] != value}
-    assert different == {"dtype"}
+def composed(counter, weighting, dcot):
+    """The features of three parts that know nothing of each other."""
+    counts = TermCounter(dtype=np.float32, **counter).fit_transform(TEXTS)
+    return DCoT(**dcot).fit_transform(TermWeighting(**weighting).fit_transform(counts))
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("counter", "weighting", "dcot"),
     [
-        {"weighting": "bm25", "stop_words": "english"},
-        {"weighting": "counts", "output": "concat", "squash": "tanh"},
-        {"analyzer": "char_wb", "ngram_range": (2, 3)},
-        {"n_components": 2, "random_state": 0},
-        {"prototypes": ["oil", "corn"]},
+        ({"stop_words": "english"}, {"scheme": "bm25", "k1": 2.0}, {"n_prototypes": 4}),
+        ({"min_df": 2}, {"scheme": "counts"}, {"output": "concat", "squash": "tanh"}),
+        ({"analyzer": "char_wb", "ngram_range": (2, 3)}, {"norm": None, "use_idf": False}, {}),
+        ({"lowercase": False}, {}, {"n_components": 2, "random_state": 0, "noise": 0.5}),
+        ({}, {"sublinear_tf": False}, {"n_layers": 1, "shrinkage": 0.1, "solver": "dual"}),
     ],
 )
-def test_settings_reach_their_part(options):
-    model = DCoTVectorizer(**options).fit(TEXTS)
-    features = model.transform(TEXTS)
-    assert features.shape == (len(TEXTS), len(model.get_feature_names_out()))
-    assert np.isfinite(features.toarray() if hasattr(features, "toarray") else features).all()
+def test_settings_reach_their_part(counter, weighting, dcot):
+    expected = dense(composed(counter, {"sublinear_tf": True, **weighting}, dcot))
+    default = dense(DCoTVectorizer().fit_transform(TEXTS))
+    assert expected.shape != default.shape or np.abs(expected - default).max() > 1e-3
+    flat = {"weighting" if name == "scheme" else name: v for name, v in weighting.items()}
+    nested = {f"counter__{name}": value for name, value in counter.items()}
+    nested |= {f"weighting__{name}": value for name, value in weighting.items()}
+    nested |= {f"dcot__{name}": value for name, value in dcot.items()}
+    for model in (
+        DCoTVectorizer(**counter, **flat, **dcot),
+        DCoTVectorizer().set_params(**nested),
+        DCoTVectorizer(
+            counter=TermCounter(**counter),
+            weighting=TermWeighting(**{"sublinear_tf": True, **weighting}),
+            dcot=DCoT(**dcot),
+        ),
+    ):
+        np.testing.assert_array_equal(dense(clone(model).fit_transform(TEXTS)), expected)
+        np.testing.assert_array_equal(dense(model.fit(TEXTS).transform(TEXTS)), expected)
+
+
+def dense(features):
+    return features.toarray() if sp.issparse(features) else features
+
+
+def test_given_parts_stay_as_they_are():
+    dcot, counter = DCoT(4), TermCounter()
+    model = DCoTVectorizer(dcot=dcot, counter=counter, noise=0.3)
+    model.set_params(counter__min_df=2).fit(TEXTS)
+    assert (dcot.noise, counter.min_df) == (DCoT().noise, 1)
+    assert (model.dcot_.noise, model.counter_.min_df) == (0.3, 2)
+    assert not hasattr(dcot, "layers_")
+    assert not hasattr(counter, "vocabulary_")
+
+
+@pytest.mark.parametrize("dtype", [None, "float32", "float64", np.float64])
+def test_counts_have_the_precision_of_the_computation(dtype):
+    expected = np.float64 if dtype in ("float64", np.float64) else np.float32
+    for model in (
+        DCoTVectorizer(dtype=dtype),
+        DCoTVectorizer(counter=TermCounter(), dcot=DCoT(dtype=dtype)),
+    ):
+        assert model.fit(TEXTS).weigh(TEXTS).dtype == expected
+        assert model.transform(TEXTS).dtype == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"noize": 0.5}, "no parameter 'noize'"),
+        ({"scheme": "bm25"}, "no parameter 'scheme'"),
+        ({"dcot__noize": 0.5}, "DCoT has no parameter 'noize'"),
+        ({"counter__noise": 0.5}, "TermCounter has no parameter 'noise'"),
+    ],
+)
+def test_parameters_that_are_none(options, words):
+    with pytest.raises(DcotError, match=words):
+        DCoTVectorizer(**options)
+    with pytest.raises(DcotError, match=words):
+        DCoTVectorizer().set_params(**options)
+
+
+@pytest.mark.parametrize("part", list(PARTS))
+def test_parts_of_another_kind(part):
+    with pytest.raises(DcotError, match=f"{part} must be a"):
+        DCoTVectorizer(**{part: RidgeClassifier()}).fit(TEXTS)
+
+
+def test_a_grid_search_reaches_the_parts():
+    labels = ["oil", "oil", "grain", "grain", "oil", "grain", "grain"]
+    pipe = Pipeline([("text", DCoTVectorizer()), ("ridge", RidgeClassifier())])
+    grid = {"text__dcot__noise": [0.3, 0.9], "text__n_layers": [1], "text__weighting": ["log"]}
+    search = GridSearchCV(pipe, grid, cv=2).fit(TEXTS, labels)
+    fitted = search.best_estimator_["text"]
+    assert fitted.dcot_.noise in (0.3, 0.9)
+    assert (fitted.dcot_.n_layers, fitted.weighting_.scheme) == (1, "log")
 
 
 def test_prototypes_may_be_words():
@@ -80,6 +169,20 @@ def test_any_source_of_texts():
     expected = DCoTVectorizer().fit_transform(TEXTS)
     for source in (tuple(TEXTS), (text for text in TEXTS), np.array(TEXTS), pl.Series(TEXTS)):
         np.testing.assert_array_equal(DCoTVectorizer().fit_transform(source), expected)
+
+
+def test_features_of_a_source():
+    """fit_transform reads a source again for its features; no source is held."""
+    expected = DCoTVectorizer(n_prototypes=4, dtype="float64").fit(TEXTS).transform(TEXTS)
+    for source in (lambda: iter([TEXTS[:3], TEXTS[3:]]), Repeatable(lambda: [TEXTS])):
+        found = DCoTVectorizer(n_prototypes=4, dtype="float64").fit_transform(source)
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_no_texts_have_no_features():
+    model = DCoTVectorizer(n_prototypes=4).fit(TEXTS)
+    assert model.transform([]).shape == (0, 8)
+    assert model.weigh([]).shape == (0, len(model.vocabulary_))
 
 
 def test_unknown_and_empty_texts_give_the_bias():
@@ -109,33 +212,37 @@ def test_in_a_pipeline():
 
 def test_clone_and_pickle():
     model = DCoTVectorizer(n_prototypes=4, stop_words="english").fit(TEXTS)
-    assert clone(model).get_params() == model.get_params()
+    ours, theirs = clone(model).get_params(), model.get_params()
+    for part in PARTS:
+        ours.pop(part), theirs.pop(part)
+    assert ours == theirs
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.transform(TEXTS), model.transform(TEXTS))
 
 
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
 def test_partial_fit_with_a_growing_vocabulary_equals_fit(weighting):
-    options = {"weighting": weighting, "norm": "l2", "dtype": "float64", "n_prototypes": 4}
+    # the three most frequent words, without a tie at the cut: ties go by column
+    options = {"weighting": weighting, "norm": "l2", "dtype": "float64", "n_prototypes": 3}
     whole = DCoTVectorizer(**options).fit(TEXTS)
     pieces = DCoTVectorizer(**options)
     for part in (TEXTS[:2], TEXTS[2:3], TEXTS[3:]):
         pieces.partial_fit(part)
     assert set(pieces.vocabulary_) == set(whole.vocabulary_)
-    names, others = whole.get_feature_names_out(), pieces.get_feature_names_out()
-    if set(names) == set(others):  # ties between prototypes go by column
-        order = [list(others).index(name) for name in names]
-        found = pieces.transform(TEXTS)[:, order]
-        np.testing.assert_allclose(found, whole.transform(TEXTS), atol=1e-8)
+    assert_same_features(pieces, whole)
     everything = DCoTVectorizer(**{**options, "n_prototypes": 100})
     many = clone(everything).fit(TEXTS)
     for part in (TEXTS[:2], TEXTS[2:3], TEXTS[3:]):
         everything.partial_fit(part)
-    order = [
-        list(everything.get_feature_names_out()).index(n) for n in many.get_feature_names_out()
-    ]
-    found = everything.transform(TEXTS)[:, order]
-    np.testing.assert_allclose(found, many.transform(TEXTS), atol=1e-8)
+    assert_same_features(everything, many)
+
+
+def assert_same_features(got, expected):
+    """The same names, in any order, and the same values under each."""
+    names, others = expected.get_feature_names_out(), list(got.get_feature_names_out())
+    assert sorted(names) == sorted(others)
+    found = got.transform(TEXTS)[:, [others.index(name) for name in names]]
+    np.testing.assert_allclose(found, expected.transform(TEXTS), atol=1e-8)
 
 
 def test_partial_fit_with_a_fixed_vocabulary():
@@ -156,9 +263,44 @@ def test_partial_fit_keeps_the_first_idf():
     assert np.isfinite(model.transform(TEXTS)).all()
 
 
-def test_partial_fit_after_fit_starts_again():
-    model = DCoTVectorizer().fit(TEXTS).partial_fit(TEXTS[:2])
+def test_partial_fit_after_fit_starts_again_and_says_so(tmp_path):
+    model = DCoTVectorizer().fit(TEXTS)
+    with pytest.warns(UserWarning, match="partial_fit starts a new model"):
+        model.partial_fit(TEXTS[:2])
     assert "wheat" not in model.vocabulary_
+    model.save(tmp_path / "model")  # without its moments
+    loaded = dcot.load(tmp_path / "model")
+    with pytest.warns(UserWarning, match="partial_fit starts a new model"):
+        loaded.partial_fit(TEXTS[2:4])
+    assert "opec" not in loaded.vocabulary_
+
+
+@pytest.mark.parametrize("learn", ["fit", "fit_transform", "partial_fit"])
+@pytest.mark.parametrize("bad", [{"sample_weight": [1.0]}, {"sample_weight": [-1.0] * 7}])
+def test_a_failed_fit_leaves_the_model_as_it_was(learn, bad):
+    model = DCoTVectorizer(n_prototypes=3)
+    with pytest.raises(DcotError):
+        getattr(model, learn)(TEXTS, **bad)
+    with pytest.raises(DcotError, match="not fitted"):
+        model.transform(TEXTS)
+    model.partial_fit(TEXTS[:3])
+    names, before = list(model.vocabulary_), model.transform(TEXTS)
+    with pytest.raises(DcotError):
+        getattr(model, learn)([text + " gold" for text in TEXTS], **bad)
+    assert list(model.vocabulary_) == names
+    np.testing.assert_array_equal(model.transform(TEXTS), before)
+    model.partial_fit(TEXTS[3:])
+    straight = DCoTVectorizer(n_prototypes=3).partial_fit(TEXTS[:3]).partial_fit(TEXTS[3:])
+    np.testing.assert_array_equal(model.transform(TEXTS), straight.transform(TEXTS))
+
+
+def test_a_second_fit_leaves_nothing_of_the_first():
+    model = DCoTVectorizer(n_prototypes=3).fit(lambda: iter([TEXTS[:3], TEXTS[3:]]))
+    assert model.dcot_.plan_ is not None
+    model.fit(TEXTS[2:])
+    assert model.dcot_.plan_ is None
+    once = DCoTVectorizer(n_prototypes=3).fit(TEXTS[2:])
+    np.testing.assert_array_equal(model.transform(TEXTS), once.transform(TEXTS))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +308,7 @@ def test_partial_fit_after_fit_starts_again():
     [
         (lambda: DCoTVectorizer().fit("one text"), "single str"),
         (lambda: DCoTVectorizer().fit(["a b", None]), "document 1 is None"),
-        (lambda: DCoTVectorizer().fit(["", "?"]), "."),
+        (lambda: DCoTVectorizer().fit(["", "?"]), "no terms in 2 documents"),
         (lambda: DCoTVectorizer(noise=1.0).fit(TEXTS), "noise must be"),
         (lambda: DCoTVectorizer().transform(TEXTS), "not fitted"),
         (lambda: DCoTVectorizer(dtype="int8").fit(TEXTS), "dtype must be"),

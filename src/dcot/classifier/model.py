@@ -229,9 +229,9 @@ class DCoTClassifier(
             pattern: DCoTVectorizer = clone(self.vectorizer or DCoTVectorizer())
             given = list(documents)
             texts = given + list(() if unlabelled is None else unlabelled)
-            self.counter_, self.weighting_ = pattern.parts()
-            counts = self.counter_.fit_transform(texts)
-            X = canonical(self.weighting_.fit_transform(counts), np.dtype(np.float32))
+            pipeline, _ = pattern.new_parts()
+            self.counter_, self.weighting_ = pipeline.counter, pipeline.weighting
+            X = canonical(pipeline.fit_transform(texts), np.dtype(np.float32))
             self.n_features_in_ = X.shape[1]
             return X, len(given)
         X = self._read_matrix(documents, reset=True)

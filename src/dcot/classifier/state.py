@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dcot._vectorizer_state import (
     OWN_CODE_ADVICE,
+    build_vectorizer,
     counter_settings,
     restore_counter,
     restore_weighting,
@@ -142,7 +143,7 @@ def _parameters(model: Any) -> dict[str, Any]:
     vectorizer = parameters.pop("vectorizer")
     parameters = encode_parameters(parameters, _ADVICE)
     if vectorizer is not None:
-        own = vectorizer.get_params(deep=False)
+        own = vectorizer.short_params()
         parameters["vectorizer"] = {"parameters": encode_parameters(own, OWN_CODE_ADVICE)}
     return parameters
 
@@ -154,7 +155,7 @@ def _decoded_parameters(cls: type[Any], settings: dict[str, Any]) -> dict[str, A
     if vectorizer is not None:
         if not isinstance(vectorizer, dict):
             raise ModelFormatError(f"the vectorizer is not described{DAMAGED}")
-        plain["vectorizer"] = build(DCoTVectorizer, vectorizer)
+        plain["vectorizer"] = build_vectorizer(DCoTVectorizer, vectorizer)
     return plain
 
 

@@ -58,7 +58,10 @@ def info(
 
 def _settings(model: Any) -> dict[str, Any]:
     """Parameters that JSON has a form for."""
-    parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    if hasattr(model, "short_params"):
+        parameters = model.short_params()
+    else:
+        parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     return {name: value for name, value in parameters.items() if _is_plain(value)}
 
 

@@ -125,7 +125,7 @@ def load_model(path: Path, *kinds: str, hint: str = "", mmap: bool = False) -> A
 
 def save_model(model: Any, path: Path, precision: str | None) -> int:
     """Save a model as if nobody had watched it train; its size in bytes."""
-    if hasattr(model, "verbose"):
-        model.verbose = False
+    if hasattr(model, "set_params"):
+        model.set_params(verbose=False)
     model.save(path, precision=precision)
     return sum(file.stat().st_size for file in path.iterdir() if file.is_file())

@@ -76,7 +76,7 @@ def transform(
     vectorizer = load_model(model, "DCoTVectorizer", hint="make one with dcot fit")
     names = [str(name) for name in vectorizer.get_feature_names_out()]
     vectorizer.set_output(transform="default")
-    sparse = vectorizer.output == "concat" and vectorizer.dcot_.components_ is None
+    sparse = vectorizer.dcot_.output == "concat" and vectorizer.dcot_.components_ is None
     if folder or (output.suffix == ".npy" and source.rereadable and not sparse):
         total = _resumable(session, vectorizer, source, output, resume=not overwrite)
     else:

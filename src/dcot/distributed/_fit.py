@@ -56,10 +56,9 @@ def fit(
     with connected(cluster) as client:
         cluster_options = Options(client, retries, on_error, timeout)
         if isinstance(model, DCoTVectorizer):
-            model._start()
-            progress = model.dcot_._options().progress
-            passes = DaskPasses(partitions, cluster_options, progress)
-            model._fit_passes(passes, sparse_parts=True)
+            _, dcot = model.new_parts()
+            passes = DaskPasses(partitions, cluster_options, dcot._options().progress)
+            model.fit_passes(passes, sparse_parts=True)
         else:
             options = model._options()
             passes = DaskPasses(partitions, cluster_options, options.progress)

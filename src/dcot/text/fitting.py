@@ -15,40 +15,28 @@ from dcot.stream import Passes
 from dcot.stream.blocks import AttachWeights, Block
 from dcot.stream.fitting import fit_passes
 from dcot.stream.plan import CorpusSize
-from dcot.text.counter import TermCounter
+from dcot.text.pipeline import TextPipeline
 from dcot.text.streams import as_column
 from dcot.text.vocabulary import fit_counter
-from dcot.text.weighting import TermWeighting
 
 # The share of the allowed memory that the terms may take while they are chosen.
 VOCABULARY_SHARE = 0.1
-
-
-# Settings of a TermCounter that do not matter once its vocabulary is known.
-LEARNING_ONLY = {
-    "vocabulary", "min_df", "max_df", "max_features", "grow_vocabulary", "n_threads",
-}  # fmt: skip
 
 
 @dataclass
 class CountAndWeight:
     """A step of a pass: from texts to weighted terms."""
 
-    counter: TermCounter
-    weighting: TermWeighting
+    pipeline: TextPipeline
     dtype: Any
 
     def __call__(self, texts: Any) -> Block:
-        counts = self.counter.transform(texts)
-        if not counts.shape[0]:
-            return Block(as_documents(counts, self.dtype))
-        return Block(as_documents(self.weighting.transform(counts), self.dtype))
+        return Block(as_documents(self.pipeline.transform(texts), self.dtype))
 
 
 def fit_texts(
     texts: Passes,
-    counter: TermCounter,
-    weighting: TermWeighting,
+    pipeline: TextPipeline,
     options: FitOptions,
     *,
     dtype: Any = None,
@@ -60,7 +48,7 @@ def fit_texts(
     Parameters
     ----------
     texts : passes over batches of texts
-    counter, weighting : not fitted yet; they are when this returns
+    pipeline : a counter and a weighting, not fitted yet; they are when this returns
     options : the settings; prototypes may be terms
     dtype : the precision to compute in; None takes that of the counter
     sample_weight : how often each text counts for dCoT, or None for once
@@ -72,6 +60,7 @@ def fit_texts(
             "be read once: give files, a function that returns a new iterator, or a list of texts"
         )
     texts = texts.map(as_column)
+    counter, weighting = pipeline.counter, pipeline.weighting
     begun = perf_counter()
     counted = fit_counter(counter, texts, VOCABULARY_SHARE * allowance(options.memory_limit))
     spent = perf_counter() - begun
@@ -85,23 +74,11 @@ def fit_texts(
     weighting.fit_sums(n, counted.documents, float(counted.totals.sum()))
     dtype = precision(dtype, counter.dtype)
     weights = check_weights(sample_weight, n)
-    step = CountAndWeight(counter, weighting, dtype)
+    step = CountAndWeight(pipeline, dtype)
     blocks = texts.map(step).map(AttachWeights(weights))
     nnz = float(counted.documents.sum())
     # documents of unequal length have more pairs than those of the mean length
     pairs = 0.6 * nnz * (nnz / n + 1)
     known = CorpusSize(d, n, nnz, pairs, counted.documents, spent)
-    options = options.named(counter.get_feature_names_out())
+    options = options.named(pipeline.terms)
     return fit_passes(blocks, d, dtype, options, known=known, sparse_parts=sparse_parts)
-
-
-def text_settings(counter: TermCounter, weighting: TermWeighting) -> list[Any]:
-    """What decides, beside the fitted DCoT, on the features of a text."""
-    given = counter.get_params(deep=False)
-    return [
-        weighting.get_params(deep=False),
-        weighting.idf_,
-        float(weighting.mean_length_),
-        {name: given[name] for name in given if name not in LEARNING_ONLY},
-        "\0".join(counter.get_feature_names_out()),
-    ]

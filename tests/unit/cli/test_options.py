@@ -65,18 +65,21 @@ def parsed(command, *arguments):
 
 def test_the_defaults_of_fit_are_those_of_the_vectorizer():
     made = models.vectorizer(parsed("fit", "news.txt", "-o", "m"), Session())
-    expected = DCoTVectorizer(random_state=0).get_params()
-    assert {name: str(value) for name, value in made.get_params().items()} == {
-        name: str(value) for name, value in expected.items()
-    }
+    assert plain(made.get_params()) == plain(DCoTVectorizer(random_state=0).get_params())
+
+
+def plain(params):
+    """Parameters as text, without the parts that they belong to."""
+    values = {name: value for name, value in params.items() if name.rpartition("__")[2] not in (
+        "counter", "weighting", "dcot", "vectorizer",
+    )}  # fmt: skip
+    return {name: str(value) for name, value in values.items()}
 
 
 def test_the_defaults_of_train_are_those_of_the_classifier():
     made = models.classifier(parsed("train", "news.csv", "-o", "m"), Session())
     expected = DCoTClassifier(vectorizer=DCoTVectorizer(), random_state=0).get_params()
-    assert {name: str(value) for name, value in made.get_params().items()} == {
-        name: str(value) for name, value in expected.items()
-    }
+    assert plain(made.get_params()) == plain(expected)
 
 
 @pytest.mark.parametrize("name", models.GRID)
