@@ -3,7 +3,8 @@
 A set of terms is ``arena`` (their bytes, end to end) and ``offsets`` (where each begins). Its hash
 table is ``slots``: 0 for an empty slot, else the upper half of the term's hash and, in the lower
 half, its number plus one. The halves are compared first and the bytes always, so that equal hashes
-cost time and never exactness.
+cost time and never exactness. ``seed`` differs from process to process, so that nobody can choose
+words whose hashes all collide.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ Ints = npt.NDArray[np.int64]
 kernel = njit(cache=True, nogil=True)
 
 _PRIME = np.uint64(0x100000001B3)
-_SEED = np.uint64(0xCBF29CE484222325)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _UPPER = np.uint64(0xFFFFFFFF00000000)
 _LOWER = np.uint64(0x00000000FFFFFFFF)
@@ -31,9 +31,9 @@ _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # every run of six bits in it is dif
 
 
 @kernel
-def hash_bytes(text: Bytes, start: int, end: int) -> Any:
+def hash_bytes(text: Bytes, start: int, end: int, seed: Any) -> Any:
     """FNV-1a, then mixed so that both ends of the word are usable."""
-    value = _SEED
+    value = seed
     for i in range(np.uint64(start), np.uint64(end)):
         value = (value ^ np.uint64(text[i])) * _PRIME
     value = (value ^ (value >> _HALF)) * _MIX
@@ -82,11 +82,11 @@ def build_slots(hashes: Any, n_terms: int, size: int) -> Any:
 
 
 @kernel
-def hash_terms(arena: Bytes, offsets: Ints) -> Any:
+def hash_terms(arena: Bytes, offsets: Ints, seed: Any) -> Any:
     """The hash of every term."""
     hashes = np.empty(len(offsets) - 1, dtype=np.uint64)
     for term in range(len(hashes)):
-        hashes[term] = hash_bytes(arena, offsets[term], offsets[term + 1])
+        hashes[term] = hash_bytes(arena, offsets[term], offsets[term + 1], seed)
     return hashes
 
 
@@ -113,6 +113,7 @@ def count_new(
     starts: Any,
     ends: Any,
     first: Ints,
+    seed: Any,
     progress: Ints,
     table: Any,
     tallies: Any,
@@ -133,7 +134,7 @@ def count_new(
         row = n
         for k in range(first[doc], first[doc + 1]):
             start, end = starts[k], ends[k]
-            value = hash_bytes(text, start, end)
+            value = hash_bytes(text, start, end, seed)
             term = find(text, start, end, value, slots, arena, offsets)
             if term < 0:
                 if not add_term(text, start, end, value, -1 - term, table, n_terms):
@@ -203,6 +204,7 @@ def count_known(
     slots: Any,
     arena: Bytes,
     offsets: Ints,
+    seed: Any,
     tallies: Any,
     bits: Any,
     summary: Any,
@@ -219,7 +221,7 @@ def count_known(
     for doc in range(len(first) - 1):
         row = n
         for k in range(first[doc], first[doc + 1]):
-            value = hash_bytes(text, starts[k], ends[k])
+            value = hash_bytes(text, starts[k], ends[k], seed)
             term = find(text, starts[k], ends[k], value, slots, arena, offsets)
             if term >= 0:
                 if tallies[term] == 0:
@@ -236,11 +238,11 @@ def count_known(
 
 @kernel
 def find_terms(
-    text: Bytes, bounds: Ints, slots: Any, arena: Bytes, offsets: Ints, found: Any
+    text: Bytes, bounds: Ints, slots: Any, arena: Bytes, offsets: Ints, seed: Any, found: Any
 ) -> None:
     """Write the number of each term that the table knows; ``found`` keeps the rest."""
     for k in range(len(found)):
-        value = hash_bytes(text, bounds[k], bounds[k + 1])
+        value = hash_bytes(text, bounds[k], bounds[k + 1], seed)
         term = find(text, bounds[k], bounds[k + 1], value, slots, arena, offsets)
         if term >= 0:
             found[k] = term
@@ -248,14 +250,21 @@ def find_terms(
 
 @kernel
 def drop_known(
-    text: Bytes, starts: Any, ends: Any, first: Ints, slots: Any, arena: Bytes, offsets: Ints
+    text: Bytes,
+    starts: Any,
+    ends: Any,
+    first: Ints,
+    slots: Any,
+    arena: Bytes,
+    offsets: Ints,
+    seed: Any,
 ) -> Any:
     """Remove the spans that the table knows (stop words), in place; each document's new first."""
     new_first = np.zeros_like(first)
     n = np.int64(0)
     for doc in range(len(first) - 1):
         for k in range(first[doc], first[doc + 1]):
-            value = hash_bytes(text, starts[k], ends[k])
+            value = hash_bytes(text, starts[k], ends[k], seed)
             if find(text, starts[k], ends[k], value, slots, arena, offsets) < 0:
                 starts[n] = starts[k]
                 ends[n] = ends[k]

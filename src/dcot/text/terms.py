@@ -5,6 +5,7 @@ Half a million bigrams are one array here, not half a million Python strings.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,8 @@ Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Objects = npt.NDArray[np.object_]
 
+# Hash tables are never stored or sent, so the seed changes no result.
+SEED = np.uint64(int.from_bytes(os.urandom(8), "little"))
 _FIRST_ROOM = 4096  # terms in a new table; it doubles when full
 
 
@@ -54,12 +57,12 @@ class Terms:
             return [text[i:j] for i, j in pairwise(cuts)]
         return [data[i:j].decode() for i, j in pairwise(cuts)]
 
-    def lookup(self) -> tuple[npt.NDArray[np.uint64], Bytes, Ints]:
-        """What the kernels need to find a term: slots, arena and offsets."""
+    def lookup(self) -> tuple[npt.NDArray[np.uint64], Bytes, Ints, np.uint64]:
+        """What the kernels need to find a term: slots, arena, offsets and the seed of hashes."""
         if self._slots is None:
-            hashes = kernels_terms.hash_terms(self.arena, self.offsets)
+            hashes = kernels_terms.hash_terms(self.arena, self.offsets, SEED)
             self._slots = kernels_terms.build_slots(hashes, len(self), _slots_for(len(self)))
-        return self._slots, self.arena, self.offsets
+        return self._slots, self.arena, self.offsets, SEED
 
     def sorted_order(self) -> Ints:
         """The order in which Python would sort the strings: bytes of UTF-8 sort as code points."""
@@ -126,8 +129,9 @@ class TermTable:
         while not done:
             tallied = (self.tallies, self.documents, self.totals)
             done = kernels_terms.count_new(
-                text, starts, ends, first, progress, self._table, *tallied, bounds, terms, counts
-            )
+                text, starts, ends, first, SEED, progress, self._table, *tallied, bounds, terms,
+                counts,
+            )  # fmt: skip
             self.n_terms = int(progress[1])
             if not done:
                 self._grow()
@@ -136,7 +140,7 @@ class TermTable:
 
     def merge(self, other: Terms) -> npt.NDArray[np.int32]:
         """Add other terms; their numbers in this table."""
-        hashes = kernels_terms.hash_terms(other.arena, other.offsets)
+        hashes = kernels_terms.hash_terms(other.arena, other.offsets, SEED)
         numbers = np.empty(len(other), dtype=np.int32)
         progress = np.array([0, self.n_terms], dtype=np.int64)
         done = False

@@ -1,12 +1,15 @@
 """Sets of terms: sorted as Python sorts, found after growing, merged without loss."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcot.text.terms import Terms, TermTable
+from dcot.text.kernels_terms import hash_terms
+from dcot.text.terms import SEED, Terms, TermTable
 
 STRINGS = st.lists(
     st.text(st.sampled_from("ab\0é中😀z"), max_size=12) | st.text(max_size=3), unique=True
@@ -57,3 +60,19 @@ def test_counting_in_one_document_survives_growth():
     assert set(counts.tolist()) == {3}
     assert set(table.documents[:9_000].tolist()) == {1}
     assert set(table.totals[:9_000].tolist()) == {3}
+
+
+def test_words_that_collide_for_one_seed_do_not_for_another():
+    words = Terms.from_strings([f"w{i}" for i in range(200_000)])
+    bucket = np.uint64(1023)
+    chosen = np.flatnonzero((hash_terms(words.arena, words.offsets, np.uint64(1)) & bucket) == 0)
+    assert len(chosen) > 100  # all of these would share one slot
+    colliding = words.take(chosen)
+    hashes = hash_terms(colliding.arena, colliding.offsets, np.uint64(2))
+    assert np.bincount((hashes & bucket).astype(np.int64)).max() < 10
+
+
+def test_another_process_hashes_with_another_seed():
+    code = "from dcot.text.terms import SEED; print(SEED)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(run.stdout) != int(SEED)
