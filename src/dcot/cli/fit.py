@@ -180,7 +180,6 @@ def fit(
     max_df: o.MaxDf = "1.0",
     max_features: o.MaxFeatures = None,
     binary: o.Binary = False,
-    regex_engine: o.RegexEngine = "compiled",
     weighting: o.Weighting = "tfidf",
     norm: o.Norm = "auto",
     use_idf: o.UseIdf = True,

@@ -27,7 +27,6 @@ COUNTING = (
     "max_df",
     "max_features",
     "binary",
-    "regex_engine",
 )
 WEIGHTING = ("weighting", "norm", "use_idf", "smooth_idf", "sublinear_tf", "k1", "b")
 DCOT = (

@@ -335,15 +335,6 @@ Binary = Annotated[
     bool,
     option("--binary/--no-binary", help="Count every term at most once.", panel=_COUNTING),
 ]
-RegexEngine = Annotated[
-    Literal["compiled", "python"],
-    option(
-        "--regex-engine",
-        metavar="compiled|python",
-        help="python runs patterns that the compiled engine cannot, but is slower.",
-        panel=_COUNTING,
-    ),
-]
 Weighting = Annotated[
     Literal["tfidf", "bm25", "log", "binary", "counts"],
     option(

@@ -6,7 +6,6 @@ documents to a buffer of bytes and, per document, the spans in it that are terms
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import polars as pl
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.text import kernels_bytes, kernels_terms
 from dcot.text.characters import CAPITAL_SIGMA, lower_table, space_table
-from dcot.text.patterns import EnginePattern, RunPattern, TokenPattern
+from dcot.text.patterns import RunPattern, TokenPattern
 from dcot.text.terms import Terms
 
 Bytes = npt.NDArray[np.uint8]
@@ -112,10 +111,8 @@ class Analysis:
                 text, *kernels_bytes.word_spans(text, bounds, pattern.table, pattern.shortest)
             )
         data, cuts = text.tobytes(), bounds.tolist()
-        docs = [data[i:j].decode() for i, j in pairwise(cuts)]
-        if isinstance(self.pattern, EnginePattern):
-            return _engine_spans(self.pattern, docs)
-        return _spans_of_lists([self.pattern.python.findall(doc) for doc in docs])
+        find = self.pattern.findall
+        return _spans_of_lists([find(data[i:j].decode()) for i, j in pairwise(cuts)])
 
     def _word_grams(self, words: Spans) -> Spans:
         text, starts, ends, first = words.text, words.starts, words.ends, words.first
@@ -180,29 +177,6 @@ def _spans_of_lists(lists: list[list[str]]) -> Spans:
     np.cumsum([len(tokens) for tokens in lists], out=first[1:])
     flat = [token for tokens in lists for token in tokens]
     return _flat_spans(pl.Series(flat, dtype=pl.String), first)
-
-
-def _engine_spans(pattern: EnginePattern, docs: list[str]) -> Spans:
-    texts = pl.Series(docs, dtype=pl.String)
-    found = texts.str.extract_all(pattern.pattern)
-    if pattern.doubtful is not None and texts.str.contains(pattern.doubtful).any():
-        lists = _rechecked(texts, found, pattern.doubtful, pattern.python)
-        return _spans_of_lists(lists)
-    lengths = found.list.len().to_numpy()
-    first = np.zeros(len(docs) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=first[1:])
-    tokens = found.filter(found.list.len() > 0).explode()
-    return _flat_spans(tokens, first)
-
-
-def _rechecked(
-    texts: pl.Series, found: pl.Series, doubtful: str, python: re.Pattern[str]
-) -> list[list[str]]:
-    """Tokens of each document, by Python's ``re`` where the engines may disagree."""
-    lists: list[list[str]] = found.to_list()
-    for i in texts.str.contains(doubtful).arg_true().to_list():
-        lists[i] = python.findall(texts[i])
-    return lists
 
 
 def _checked_tokens(tokens: Any) -> list[str]:

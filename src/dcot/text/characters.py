@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ def all_characters() -> str:
     return codes.tobytes().decode("utf-32-le", "surrogatepass")
 
 
-@cache
+@lru_cache(maxsize=32)  # of patterns that users write, and a table is a megabyte
 def members(one_character_pattern: str) -> BoolTable:
     """Which characters a one-character pattern matches, such as ``\\w`` or ``(?a:\\d)``."""
     table = np.zeros(N_CHARACTERS, dtype=np.bool_)

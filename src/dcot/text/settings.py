@@ -27,7 +27,7 @@ def analysis_from(settings: Mapping[str, Any]) -> Analysis:
     pattern = stop_words = None
     if analyzer == "word":
         shortest = _at_least_one("min_word_length", settings["min_word_length"])
-        pattern = compile_pattern(settings["token_pattern"], settings["regex_engine"], shortest)
+        pattern = compile_pattern(settings["token_pattern"], shortest)
         stop_words = stop_list(settings["stop_words"])
     return Analysis(
         analyzer=analyzer,
@@ -49,10 +49,6 @@ def _check_choices(settings: Mapping[str, Any]) -> None:
     if accents is not None and not callable(accents) and accents not in _ACCENTS:
         raise InvalidParameterError(
             f"strip_accents must be 'ascii', 'unicode', a function or None, got {accents!r}"
-        )
-    if settings["regex_engine"] not in ("compiled", "python"):
-        raise InvalidParameterError(
-            f"regex_engine must be 'compiled' or 'python', got {settings['regex_engine']!r}"
         )
     if analyzer == "word" and not isinstance(settings["token_pattern"], str):
         raise InvalidTypeError(

@@ -144,7 +144,7 @@ def test_a_parameter_of_the_future(folder):
 def test_a_model_older_than_a_parameter(folder, vectorizer, texts):
     settings = settings_of(folder)
     for part_ in ("counter", "weighting", "dcot"):
-        name = {"counter": "regex_engine", "weighting": "k1", "dcot": "ridge"}[part_]
+        name = {"counter": "grow_vocabulary", "weighting": "k1", "dcot": "ridge"}[part_]
         del settings[part_]["parameters"][name]
     forge(folder, settings=settings)
     assert same(dcot.load(folder).transform(texts), vectorizer.transform(texts))

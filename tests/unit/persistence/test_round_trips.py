@@ -71,7 +71,7 @@ VECTORIZER_SETTINGS = [
     {"stop_words": frozenset(["the", "and"]), "token_pattern": "unicode", "min_word_length": 1},
     {"stop_words": ["the"], "token_pattern": r"(?u)\b[^\W\d_]+\b", "dtype": np.float64},
     {"vocabulary": ["oil", "wheat", "corn", "prices"], "use_idf": False},
-    {"regex_engine": "python", "token_pattern": r"(?<=\w)\w+", "n_threads": 1},
+    {"token_pattern": r"(?<=\w)\w+", "n_threads": 1},
 ]
 
 

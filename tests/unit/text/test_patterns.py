@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 from dcot import DcotError
 from dcot.errors import InvalidParameterError
 from dcot.text import TermCounter
-from dcot.text.patterns import EnginePattern, PythonPattern, RunPattern, compile_pattern
+from dcot.text.patterns import RunPattern, compile_pattern
 
 RUNS = [
     r"(?u)\b\w\w+\b", r"\w+", r"(?a)\w+", r"\b\w{3,}\b", r"[a-z]+", r"\S+", r"[^\W\d_]{2,}",
     r"\b[a-zé]+\b", r"(?a)\b[a-z]{2,}\b", r"\d\d+", r"[^,\n]+", r"a+", r"[\w'-]+", r".+",
-    r"(?s).+", r"\b[^\W\d]\w+\b",
+    r"(?s).+", r"[]a]+", r"[^]\\\]]+", r"\w{2}\w*", r"\b\w{1,2}\w+\b", r"[\W]{2,}", r"\S\S*",
 ]  # fmt: skip
-ENGINE = [
+SEARCHES = [
     r"\b[\w-]+\b", r"[a-z]+(?:-[a-z]+)*", r"\w\w|\d", r"\b\w{2,3}\b", r"\w+?\b", r"(?a)\b\w+",
     r"\w+\B", r"\b[a-z]+", r"#?\w+", r"(?:ab|a)b?", r"\A\w+", r"\w+\Z", r"[^\s\w]|\w+",
-    r"\w{1,2}?\d",
+    r"\w{1,2}?\d", r"\b[^\W\d]\w+\b", r"\w{2,3}", r"\w+?", r"\w++", r"a\b", r"(?i)a+", r"\w*",
+    r"[a-z]{2,}?", r"(?<=a)b", r"a(?!b)", r"(?i:a)b", r"ab$", r"(?>ab)c", r"#(\w+)", r"(?x) \w +",
 ]  # fmt: skip
 CHARACTERS = "abzAZ09_ -'#,.\n\té²½ſΣςİ\u0301\u0940\u200c\u200d\u2160٣中ａ😀\U0001f1e6"
 TEXT = st.text(st.one_of(st.sampled_from(CHARACTERS), st.characters(exclude_categories=["Cs"])))
@@ -33,58 +34,29 @@ def tokens(texts, **settings):
     return [flat[i:j] for i, j in zip(spans.first[:-1], spans.first[1:], strict=True)]
 
 
-@pytest.mark.parametrize("pattern", [*RUNS, *ENGINE])
+@pytest.mark.parametrize("pattern", [*RUNS, *SEARCHES])
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(TEXT, min_size=1, max_size=4))
 def test_tokens_are_those_of_python(pattern, texts):
     expected = [re.findall(pattern, text) for text in texts]
     assert tokens(texts, token_pattern=pattern) == expected
-    assert tokens(texts, token_pattern=pattern, regex_engine="python") == expected
 
 
-@pytest.mark.parametrize("pattern", RUNS[:-1])
-def test_simple_patterns_run_in_the_kernel(pattern):
+@pytest.mark.parametrize("pattern", RUNS)
+def test_simple_patterns_run_in_the_compiled_loop(pattern):
     assert isinstance(compile_pattern(pattern), RunPattern)
 
 
-@pytest.mark.parametrize("pattern", ENGINE)
-def test_other_patterns_run_in_the_engine(pattern):
-    assert isinstance(compile_pattern(pattern), EnginePattern)
-    assert isinstance(compile_pattern(pattern, "python"), PythonPattern)
+@pytest.mark.parametrize("pattern", SEARCHES)
+def test_other_patterns_run_in_python(pattern):
+    assert compile_pattern(pattern) == re.compile(pattern)
 
 
 @pytest.mark.parametrize(
-    ("pattern", "reason"),
-    [
-        (r"(?<=a)b", "look-around"),
-        (r"a(?!b)", "look-around"),
-        (r"(a)b", "capturing group"),
-        (r"(?i)abc", r"\(\?i\)"),
-        (r"(?m)a+|b", r"\(\?m\)"),
-        (r"(?i:a)b", "own flags"),
-        (r"a*", "no characters"),
-        (r"(?:a?)+b", "may be empty"),
-        (r"ab$", r"anchor \$"),
-        (r"ab++", "possessive"),
-        (r"(?>ab)c", "atomic"),
-        (r"[^\w\W]b", "without characters"),
-        (r"(?:\w{500}b){500}", "states"),
-    ],
+    "pattern",
+    ["[", "(a)(b)", "a" * 10_001, "(?:" * 2000 + "a" + ")" * 2000, "a{99999999999}", None, 3],
+    ids=["open", "groups", "long", "deep", "repeats", "None", "number"],
 )
-def test_what_the_engine_cannot_run_is_said_at_once(pattern, reason):
-    with pytest.raises(InvalidParameterError, match=reason) as caught:
-        TermCounter(token_pattern=pattern).fit(["ab"])
-    assert "regex_engine='python'" in str(caught.value)
-
-
-def test_python_runs_it_if_asked():
-    counter = TermCounter(token_pattern=r"(?<=#)\w+", regex_engine="python")
-    assert counter.fit(["#tea and #cake"]).get_feature_names_out().tolist() == ["cake", "tea"]
-    counter = TermCounter(token_pattern=r"#(\w+)", regex_engine="python")
-    assert counter.fit(["#tea and #cake"]).get_feature_names_out().tolist() == ["cake", "tea"]
-
-
-@pytest.mark.parametrize("pattern", ["[", "(a)(b)", None, 3])
 def test_what_is_no_pattern(pattern):
     with pytest.raises(DcotError, match="token_pattern"):
         TermCounter(token_pattern=pattern).fit(["ab"])
