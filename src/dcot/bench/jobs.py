@@ -20,8 +20,8 @@ from dcot.bench.store import PROTOCOL, Key, Result, Store
 from dcot.bench.systems import SYSTEMS, Setting, System
 from dcot.bench.systems._base import SEED as SYSTEMS_SEED
 from dcot.bench.tasks import SAMPLE_SEED, DataDir, Documents, Task, load_task
-from dcot.datasets._location import write_atomically
 from dcot.errors import DatasetMissingError
+from dcot.runtime.files import write_atomically
 from dcot.runtime.progress import Progress, silent
 
 Array = NDArray[Any]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from dcot.bench import facts
-from dcot.datasets._location import write_atomically
 from dcot.errors import DatasetError
+from dcot.runtime.files import write_atomically
 
 Key = dict[str, Any]  # what a cell is: experiment, corpus, system, draw and so on
 Result = dict[str, Any]

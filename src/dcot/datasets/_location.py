@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dcot.errors import DatasetError, DatasetMissingError
 
-__all__ = ["cache_dir", "find_file", "search_dirs", "write_atomically"]
+__all__ = ["cache_dir", "find_file", "search_dirs"]
 
 
 def cache_dir() -> Path:
@@ -53,17 +53,3 @@ def find_file(filename: str, data_dir: str | os.PathLike[str] | None, *, hint: s
         f"{filename} was not found in: {looked}. {hint} Put it into one of these directories, or "
         "name its directory with data_dir=... or the environment variable DCOT_DATA."
     )
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that no reader, in any process, ever sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)

