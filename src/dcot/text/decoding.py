@@ -66,15 +66,15 @@ class DecodedFile:
     ) -> None:
         self.path, self.errors, self.encoding = path, errors, encoding
         self.number = 0
-        self._stream: Any = stream
-        if encoding != "utf-8":  # where a line ends is not to be seen in the bytes
-            self._stream = io.TextIOWrapper(stream, encoding, errors, newline="\n")
+        self._stream = stream
+        # in other encodings the bytes do not show where a line ends
+        self._decoded = None if encoding == "utf-8" else _lines(stream, encoding, errors)
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        line: str | bytes = self._read()
+        line = self._read()
         if not line:
             raise StopIteration
         self.number += 1
@@ -92,8 +92,10 @@ class DecodedFile:
         except UnicodeDecodeError as error:
             raise self._undecodable(f"byte 0x{line[error.start]:02x}", line) from error
 
-    def _read(self) -> Any:
+    def _read(self) -> str | bytes:
         try:
+            if self._decoded is not None:
+                return next(self._decoded, "")
             return self._stream.readline(MAX_LINE_BYTES)
         except UnicodeDecodeError as error:
             raise self._undecodable(f"byte 0x{error.object[error.start]:02x}", b"") from error
@@ -122,3 +124,21 @@ class DecodedFile:
             f"encoding='{guess}' (--encoding {guess}), or replace such bytes with errors='replace' "
             "(--errors replace)"
         )
+
+
+def _lines(stream: IO[bytes], encoding: str, errors: str) -> Iterator[str]:
+    """Lines with their ends, of a stream in any encoding."""
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    pieces: list[str] = []
+    size = 0
+    while chunk := stream.read(1 << 16):
+        *lines, rest = decoder.decode(chunk).split("\n")
+        for line in lines:
+            yield "".join([*pieces, line, "\n"])
+            pieces, size = [], 0
+        pieces.append(rest)
+        size += len(rest)
+        if size >= MAX_LINE_BYTES:
+            break
+    if last := "".join([*pieces, decoder.decode(b"", final=size < MAX_LINE_BYTES)]):
+        yield last
