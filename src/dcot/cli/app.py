@@ -18,8 +18,10 @@ from dcot.cli import (
     index,
     info,
     predict,
+    refit,
     search,
     similar,
+    suggest,
     train,
     transform,
 )
@@ -53,7 +55,7 @@ def _add(
 
 for _panel, _modules in {
     "Features": (fit, transform),
-    "Classes": (train, predict, evaluate),
+    "Classes": (train, predict, evaluate, suggest, refit),
     "Reading": (explain, similar),
     "Search": (index, search),
     "More": (info, demo),

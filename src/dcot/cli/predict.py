@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
 from dcot.cli.session import Session, table
 from dcot.runtime.progress import documents_done
 from dcot.runtime.terminal import one_line
 
+if TYPE_CHECKING:
+    from dcot.cli.corpus import Batch
+
 Rows = dict[str, list[Any]]
+_OURS = re.compile(r"id|prediction|probability(_\d+)?|class_\d+")  # names of our columns
 _SHOWN = 400  # characters of a text, of which as many are shown as the line has room for
 
 
@@ -47,6 +52,14 @@ def predict(
             metavar="INT",
         ),
     ] = 1,
+    keep: Annotated[
+        list[str] | None,
+        o.option(
+            "--keep",
+            help="Column of the input to write beside the predictions. Can be repeated.",
+            metavar="COLUMN",
+        ),
+    ] = None,
     text: o.Text = None,
     identifier: o.Identifier = None,
     format: o.Format = None,
@@ -75,6 +88,7 @@ def predict(
         corpus,
         text=text,
         identifier=identifier,
+        metadata=tuple(keep or ()),
         format=format,
         encoding=encoding,
         separator=separator,
@@ -83,15 +97,24 @@ def predict(
     source.check()
     classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
     progress, done = session.progress, 0
-    with _destination(session, output) as put:
+    with destination(session, output) as put:
         for batch in source.batches():
-            put({"id": batch.ids} | predictions(classifier, batch.texts, top), batch.texts)
+            columns = {"id": batch.ids} | kept(batch, keep or [])
+            put(columns | predictions(classifier, batch.texts, top), batch.texts)
             done += len(batch)
             documents_done(progress, "predict", done)
     progress("predict", 1.0)
     if output is not None:
         facts = {"documents": done, "output": str(output)}
         session.done(facts, f"Wrote predictions for {done:,} documents to {output}.")
+
+
+def kept(batch: Batch, names: list[str]) -> Rows:
+    """Columns of the input; a name that the predictions have too gets an underscore."""
+    return {
+        f"{name}_" if _OURS.fullmatch(name) else name: [row[name] for row in batch.metadata]
+        for name in names
+    }
 
 
 def predictions(classifier: Any, texts: list[str], top: int = 1) -> Rows:
@@ -122,7 +145,7 @@ def predictions(classifier: Any, texts: list[str], top: int = 1) -> Rows:
 
 
 @contextmanager
-def _destination(session: Session, output: Path | None) -> Iterator[Any]:
+def destination(session: Session, output: Path | None) -> Iterator[Any]:
     """Where rows go: a file, JSON lines, a table, or lines."""
     if output is not None:
         from dcot.cli.output import writing
@@ -148,7 +171,8 @@ def _show_rows(session: Session, columns: Rows, texts: list[str]) -> None:
     shown = [" ".join(text[:_SHOWN].split()) for text in texts]
     named = any(not isinstance(name, int) for name in columns["id"])
     values = {**columns, "text": shown, "then": _others(columns)}
-    heads = [*(["id"] if named else []), "text", "prediction", "probability"]
+    more = [name for name in columns if name != "text" and not _OURS.fullmatch(name)]
+    heads = [*(["id"] if named else []), *more, "text", "prediction", "probability"]
     heads += ["then"] if any(values["then"]) else []
     rows = zip(*(map(_plain, values[name]) for name in heads), strict=True)
     session.show(table(heads, rows, cut="text"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.unit.cli.running import documents, run
 
@@ -228,6 +229,75 @@ def test_a_classifier_of_matrices(here):
     done = run("predict", "matrix", "news.txt")
     assert done.code == 1
     assert "trained on a matrix" in done.err
+
+
+def test_columns_of_the_input_beside_predictions(shelf):
+    done = run(
+        "predict", "classifier", "new.csv", "--text", "body", "--keep", "topic", "--keep", "body",
+        "-o", "p.csv",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    found = pl.read_csv("p.csv", infer_schema=False)
+    assert found.columns == ["id", "topic", "body", "prediction", "probability"]
+    assert found["topic"].fill_null("").to_list() == [label for _, label, _ in ROWS[:5]]
+    (shelf / "a.csv").write_text("text,prediction\nopec,mine\n")
+    done = run("predict", "classifier", "a.csv", "--text", "text", "--keep", "prediction")
+    assert done.out.splitlines()[0].split("\t") == [
+        "id",
+        "prediction_",
+        "prediction",
+        "probability",
+    ]
+
+
+def test_suggestions_are_those_of_the_classifier(shelf):
+    found = run("suggest", "classifier", "news.csv", *LABELLED, "--id", "number", "-k", 3, "--json")
+    model = dcot.load("classifier")
+    labelled = [(text, label) for _, label, text in ROWS if label]
+    model.refit(*(list(part) for part in zip(*labelled, strict=True)))
+    pool = [(number, text) for number, label, text in ROWS if not label]
+    expected = model.suggest([text for _, text in pool], 3)
+    assert [row["id"] for row in found.rows] == [str(pool[one][0]) for one in expected]
+    assert [row["text"] for row in found.rows] == [pool[one][1] for one in expected]
+    many = run("suggest", "classifier", "news.csv", *LABELLED, "-k", 1000, "--json").rows
+    assert len(many) == len(pool)
+    done = run("suggest", "classifier", "test.csv", *LABELLED)
+    assert (done.code, done.out) == (1, "")
+    assert "every document has a label" in done.err
+
+
+def test_refit_learns_from_other_labels(shelf):
+    swapped = {"oil": "stocks", "stocks": "oil", "": ""}
+    lines = [json.dumps({"text": text, "topic": swapped[label]}) for _, label, text in ROWS]
+    (shelf / "swapped.jsonl").write_text("\n".join(lines))
+    done = run("refit", "classifier", "swapped.jsonl", "--label", "topic", "-o", "m", "--json")
+    assert done.code == 0, done.err
+    assert done.json["labelled"] == 16
+    before, after = (
+        [row["prediction"] for row in run("predict", name, "news.txt", "--json").rows]
+        for name in ("classifier", "m")
+    )
+    assert after == [swapped[one] for one in before]
+    source = ("news.csv", *LABELLED)
+    assert "Saved to classifier" in run("refit", "classifier", *source, "-o", "classifier").out
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["oil", "gas", "NA", "NA"], "2 documents have the label 'NA'"),
+        (["a", "b", "c", "d"], "4 labelled documents have 4 different labels"),
+        (["a", "a", "b", "b", "b", "c"], "1 of 3 classes have a single labelled document"),
+    ],
+)
+def test_labels_that_may_be_a_mistake(here, labels, words):
+    texts = ["opec oil", "crude oil", "nasdaq stocks", "shares", "opec", "nasdaq"]
+    rows = [f"{text},{label}" for text, label in zip(texts, labels, strict=False)]
+    (here / "a.csv").write_text("\n".join(["text,topic", *rows]))
+    done = run("train", "a.csv", "--text", "text", "--label", "topic", "-o", "m")
+    assert done.code == 0, done.err
+    assert words in done.err
+    assert run("train", "a.csv", "--text", "text", "--label", "topic", "-o", "m", "-q").err == ""
 
 
 # -- the rest ----------------------------------------------------------------------------------

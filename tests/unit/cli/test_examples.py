@@ -90,7 +90,12 @@ def not_run(function):
 def test_examples_of_the_help_run(name, line, shelf, quick):
     if name == "dcot train":
         shutil.rmtree("model")
-    if name in ("dcot predict", "dcot evaluate"):  # where help says model, a classifier is meant
+    if name in (
+        "dcot predict",
+        "dcot evaluate",
+        "dcot suggest",
+        "dcot refit",
+    ):  # where help says model, a classifier is meant
         shutil.rmtree("model")
         shutil.copytree("classifier", "model")
     done = run_line(line)
@@ -112,7 +117,7 @@ def test_commands_of_the_documentation_run(here, models):
 
 
 def test_the_documentation_names_every_exit_code():
-    text = (DOCS / "cli.md").read_text(encoding="utf-8").partition("## How it ends")[2]
+    text = (DOCS / "cli.md").read_text(encoding="utf-8").partition("## Exit codes")[2]
     for code in (errors.OK, errors.WRONG, errors.USAGE, errors.BUG, errors.INTERRUPTED):
         assert f"| {code}" in text
     assert str(errors.NO_READER) in text

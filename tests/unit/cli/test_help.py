@@ -21,6 +21,8 @@ COMMANDS = [
     "train",
     "predict",
     "evaluate",
+    "suggest",
+    "refit",
     "explain",
     "similar",
     "index",
