@@ -107,10 +107,12 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         paper. By layer like ``noise``.
     output : {"layers", "concat", "last"}
         The features: ``(z¹ … zˡ)``, ``(x, z¹ … zˡ)`` as in the paper, or ``zˡ``.
-    normalize : {"unit", "center", None}
-        ``"unit"``: each layer's features are centred and every row is scaled to length one, so
-        that layers weigh the same. ``"center"`` leaves the lengths. None: as in the paper. x, if
-        kept, is not centred.
+    normalize : {"shared", "unit", "center", None}
+        ``"shared"``: layers are centred, and a document's features are divided by the length of
+        its first layer, so that documents of any length are alike; layers weigh the same on
+        average. ``"unit"`` gives every layer of every document length one: as accurate, but
+        slower to predict with, because every layer has to be computed. ``"center"`` leaves the
+        lengths. None: as in the paper. x, if kept, is not centred.
     n_components : int or None
         Compress the features to this many dimensions by a truncated SVD.
     ridge : float
@@ -165,7 +167,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         squash: Literal["identity", "tanh"] = "identity",
         shrinkage: float | Sequence[float] = (1.0, 0.0),
         output: Literal["layers", "concat", "last"] = "layers",
-        normalize: Literal["unit", "center"] | None = "unit",
+        normalize: Literal["shared", "unit", "center"] | None = "unit",
         n_components: int | None = None,
         ridge: float = 0.0,
         solver: Literal["auto", "primal", "dual", "cg"] = "auto",

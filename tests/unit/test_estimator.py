@@ -53,10 +53,29 @@ def test_normalising_centres_then_scales_rows(X):
     _, outputs = by_hand(X, 8, squash=lambda Z: Z)
     centred = [Z - Z.mean(0) for Z in outputs]
     unit = [Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in centred]
-    model = DCoT(8, **options).fit(X)
+    model = DCoT(8, **options, normalize="unit").fit(X)
     np.testing.assert_allclose(model.transform(X), np.hstack(unit), atol=1e-8)
+    shared = DCoT(8, **options, normalize="shared").fit(X).transform(X)
+    length = np.linalg.norm(centred[0], axis=1, keepdims=True)
+    spread = [np.mean((Z**2).sum(axis=1)) for Z in centred]
+    second = centred[1] * np.sqrt(spread[0] / spread[1])
+    np.testing.assert_allclose(shared, np.hstack([centred[0], second]) / length, atol=1e-8)
     model = DCoT(8, normalize="center", output="last", **options).fit(X)
     np.testing.assert_allclose(model.transform(X), centred[-1], atol=1e-8)
+
+
+@pytest.mark.parametrize("output", ["layers", "last", "concat"])
+@pytest.mark.parametrize("squash", ["identity", "tanh"])
+@pytest.mark.parametrize("normalize", ["shared", "unit", None])
+def test_features_times_weights_without_the_features(X, output, squash, normalize):
+    """Many documents take the short way, few the long one; both are the plain product."""
+    model = DCoT(8, output=output, squash=squash, normalize=normalize, n_layers=3, noise=0.6)
+    made = model.fit(X)._fitted().representation
+    features = made.transform(X)
+    features = features.toarray() if sp.issparse(features) else features
+    weights = np.random.default_rng(0).standard_normal((features.shape[1], 5))
+    np.testing.assert_allclose(made.times(X, weights), features @ weights, atol=1e-10)
+    np.testing.assert_allclose(made.times(X[:2], weights), features[:2] @ weights, atol=1e-10)
 
 
 def test_tanh_is_centred_by_its_own_mean(X):

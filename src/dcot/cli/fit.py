@@ -106,11 +106,12 @@ def fit(
         ),
     ] = "layers",
     normalize: Annotated[
-        Literal["unit", "center", "none"],
+        Literal["shared", "unit", "center", "none"],
         o.option(
             "--normalize",
-            metavar="unit|center|none",
-            help="Centre each layer and scale rows to length one, only centre, or neither.",
+            metavar="shared|unit|center|none",
+            help="Centre the layers and divide each document by the length of its first layer, "
+            "give every layer length one, only centre, or neither.",
             panel=_DCOT,
         ),
     ] = "unit",

@@ -51,6 +51,14 @@ class System:
         """The mean over the corpus of the uncorrupted ``Wᵀx + b``."""
         return np.asarray(target_mean + (1 - self.keep) * (self.mean.astype(coef.dtype) @ coef))
 
+    def output_variation(self, gain: float, coef: Array) -> float:
+        """tr WᵀCW, the centred sum of squares of the outputs Wᵀx over the corpus.
+
+        It follows from the system itself: WᵀCW = (WᵀC[:, P] − shift · Wᵀ diag(scale) W) / keep.
+        """
+        norms = np.einsum("ij,ij->i", coef, coef)
+        return max(gain - self.shift * float(self.scale @ norms), 0.0) / self.keep
+
     def loss(self, n: float, variation: float, gain: float, coef: Array) -> float:
         """The expected reconstruction error, equation (1) of the paper with m → ∞.
 

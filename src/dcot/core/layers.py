@@ -33,6 +33,7 @@ class Layer:
     coef_ : inputs × prototypes
     intercept_ : length of the prototypes
     mean_ : mean output over the corpus, or None where it was not wanted
+    spread_ : mean squared length of the centred values over the corpus, before squashing
     loss_ : expected reconstruction error on corrupted input
     """
 
@@ -44,6 +45,7 @@ class Layer:
     n_iter_: int = 0
     converged_: bool = True
     mean_: Array | None = None
+    spread_: float = 1.0
 
     @classmethod
     def solved(
@@ -62,8 +64,9 @@ class Layer:
         loss = system.loss(moments.n, variation, solution.gain, coef)
         # with squashing, the mean output takes another look at the documents
         output = system.output_mean(coef, mean) if squash == "identity" else None
+        spread = system.output_variation(solution.gain, coef) / moments.n
         n_iter, converged = solution.n_iter, solution.converged
-        return cls(coef, intercept, squash, loss, solver, n_iter, converged, output)
+        return cls(coef, intercept, squash, loss, solver, n_iter, converged, output, spread)
 
     def linear(self, X: Matrix, out: Array | None = None) -> Array:
         """The predicted prototype values, before squashing; into ``out``, if there is one."""

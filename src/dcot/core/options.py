@@ -18,6 +18,7 @@ from dcot.errors import InvalidParameterError
 from dcot.runtime.progress import Progress, silent
 
 MAX_LAYERS = 100
+NORMALIZATIONS = ("shared", "unit", "center", None)
 
 Array = NDArray[Any]
 
@@ -61,7 +62,7 @@ class FitOptions:
         check_choice("squash", self.squash, ("identity", "tanh"))
         check_integer("n_prototypes", self.n_prototypes)
         check_choice("output", self.output, ("layers", "concat", "last"))
-        check_choice("normalize", self.normalize, ("unit", "center", None))
+        check_choice("normalize", self.normalize, NORMALIZATIONS)
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
         check_choice("solver", self.solver, ("auto", *SOLVERS))

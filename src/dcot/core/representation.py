@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.core.centred import Matrix, scale_rows
-from dcot.core.layers import Layer, row_blocks
+from dcot.core.centred import Matrix, scale_rows, times
+from dcot.core.layers import BLOCK_BYTES, CACHE_BYTES, Layer, row_blocks
 
 Array = NDArray[Any]
 
-# The directions of a compression are learned from at most so many documents.
+# The directions of a compression are learned from at most this many documents.
 COMPRESSION_DOCUMENTS = 10_000
 
 
@@ -34,15 +34,18 @@ class Representation:
     ----------
     layers : the fitted stack
     output : ``"concat"`` = (x, z¹ … zˡ), ``"layers"`` = (z¹ … zˡ), ``"last"`` = zˡ
-    normalize : ``"unit"`` (centre, then unit rows), ``"center"``, or None. x is never centred,
-        because that would make it dense.
+    normalize : ``"shared"`` (centre, then divide each row by the length of its first layer),
+        ``"unit"`` (centre, then unit rows, layer by layer), ``"center"``, or None. x is never
+        centred, because that would make it dense.
     components : directions of a compression, features × components, or None
+    input_weight : what x is multiplied by, where it is among the features
     """
 
     layers: Sequence[Layer]
     output: str
     normalize: str | None
     components: Array | None = None
+    input_weight: float = 1.0
 
     @property
     def width(self) -> int:
@@ -52,23 +55,51 @@ class Representation:
 
     def transform(self, X: Matrix) -> Matrix:
         """Features of the rows of X; CSR if x is among them and sparse, else dense."""
+        if self.components is not None:
+            return self.times(X, self.components)
         n, d = X.shape
         dtype = self.layers[0].coef_.dtype
-        joined = self.output == "concat" and self.components is None
+        joined = self.output == "concat"
         if joined and sp.issparse(X):
             return sp.vstack([self._joined(X[rows]) for rows in self._blocks(n)], format="csr")
-        width = self.width + (d if joined else 0)
-        if self.components is not None:
-            width = self.components.shape[1]
-        out = np.empty((n, width), dtype=dtype)
+        out = np.empty((n, self.width + (d if joined else 0)), dtype=dtype)
         for rows in self._blocks(n):
-            if self.components is not None:
-                out[rows] = self._project(X[rows])
-            elif joined:
+            if joined:
                 out[rows, :d] = self._scaled_input(X[rows])
                 self._fill(X[rows], out[rows, d:])
             else:
                 self._fill(X[rows], out[rows])
+        return out
+
+    def times(self, X: Matrix, weights: Array) -> Array:
+        """The features, not compressed, times a matrix: features × columns.
+
+        With ``normalize="shared"`` and no squashing, all layers are linear in the first one once
+        its length is known, so their weights are folded into one matrix and only the first layer
+        is computed.
+        """
+        n, d = X.shape
+        columns = int(weights.shape[1])
+        dtype = self.layers[0].coef_.dtype
+        weights = np.asarray(weights, dtype=dtype)
+        direct, inner = (weights[:d], weights[d:]) if self.output == "concat" else (None, weights)
+        # folding costs as much as the outputs of the later layers for one document per column
+        fold = self._foldable and n >= columns
+        inner = self._folded(inner) if fold else inner
+        out = np.empty((n, columns), dtype=dtype)
+        row_bytes = (self.layers[0].coef_.shape[1] if fold else self.width) * dtype.itemsize
+        for rows in row_blocks(n, row_bytes, CACHE_BYTES if fold else BLOCK_BYTES):
+            if fold:
+                Z = self._first_centred(X[rows])
+                inverse = _inverse_norms(_squared_lengths(Z))
+                np.matmul(Z, inner, out=out[rows])
+                out[rows] *= inverse[:, None]
+            else:
+                dense = np.empty((rows.stop - rows.start, self.width), dtype=dtype)
+                self._fill(X[rows], dense)
+                np.matmul(dense, inner, out=out[rows])
+            if direct is not None:
+                out[rows] += self._scaled_input(X[rows]) @ direct
         return out
 
     def parts(self, X: Matrix) -> list[Matrix]:
@@ -116,29 +147,69 @@ class Representation:
     def _fill(self, X: Matrix, out: Array) -> None:
         """Write the scaled outputs of the layers side by side."""
         width, start = int(self.layers[-1].coef_.shape[1]), 0
-        Z = X
-        for layer in self.layers:
+        Z, shared = X, None
+        for layer, scale in zip(self.layers, self._scales, strict=True):
             Z = layer.outputs(Z)
+            if self.normalize == "shared" and shared is None:
+                shared = _inverse_norms(_squared_lengths(Z - _mean(layer)))
             if self.output != "last" or layer is self.layers[-1]:
                 block = out[:, start : start + width]
-                self._scale(Z, layer.mean_, block)
+                if self.normalize is None or layer.mean_ is None:
+                    block[:] = Z
+                else:
+                    np.subtract(Z, _mean(layer), out=block)
+                if self.normalize == "unit":
+                    block *= _inverse_norms(_squared_lengths(block))[:, None]
+                if shared is not None:
+                    block *= (shared * block.dtype.type(scale))[:, None]
                 start += width
 
-    def _scale(self, Z: Array, mean: Array | None, out: Array) -> None:
-        if self.normalize is None or mean is None:
-            out[:] = Z
-            return
-        np.subtract(Z, mean.astype(Z.dtype), out=out)
-        if self.normalize == "unit":
-            out *= _inverse_norms(np.einsum("ij,ij->i", out, out))[:, None]
+    @property
+    def _scales(self) -> list[float]:
+        """What each layer is multiplied by so that all are equally long on average."""
+        first = self.layers[0].spread_
+        usable = self.normalize == "shared" and first > 0
+        return [
+            float(np.sqrt(first / layer.spread_)) if usable and layer.spread_ > 0 else 1.0
+            for layer in self.layers
+        ]
+
+    @property
+    def _foldable(self) -> bool:
+        linear = all(layer.squash == "identity" for layer in self.layers)
+        return self.normalize == "shared" and linear
+
+    def _first_centred(self, X: Matrix) -> Array:
+        """Outputs of the first layer minus their mean."""
+        layer = self.layers[0]
+        ones = np.ones(X.shape[0], dtype=layer.coef_.dtype)
+        return times(X, layer.coef_, ones, layer.intercept_ - _mean(layer))
+
+    def _folded(self, weights: Array) -> Array:
+        """One matrix for the centred first layer that does what ``weights`` do for all layers.
+
+        The centred outputs of a linear layer are those of the layer below times its coefficients.
+        """
+        width = int(self.layers[-1].coef_.shape[1])
+        start, folded = len(weights), None
+        for layer, scale in zip(self.layers[::-1], self._scales[::-1], strict=True):
+            if start > 0 and (folded is None or self.output != "last"):
+                start -= width
+                part = weights[start : start + width] * weights.dtype.type(scale)
+                folded = part if folded is None else folded + part
+            if layer is not self.layers[0]:
+                folded = layer.coef_ @ folded
+        assert folded is not None
+        return np.ascontiguousarray(folded)
 
     def _scaled_input(self, X: Matrix) -> Matrix:
-        if self.normalize != "unit":
-            return X
+        if self.normalize not in ("unit", "shared"):
+            return X if self.input_weight == 1 else X * X.dtype.type(self.input_weight)
         if not sp.issparse(X):
-            return X * _inverse_norms(np.einsum("ij,ij->i", X, X))[:, None]
+            return X * (_inverse_norms(_squared_lengths(X)) * self.input_weight)[:, None]
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        return sp.diags_array(_inverse_norms(squares).astype(X.dtype)) @ X
+        factors = (_inverse_norms(squares) * self.input_weight).astype(X.dtype)
+        return scale_rows(X, factors)
 
     def _joined(self, X: Matrix) -> Matrix:
         dense = np.empty((X.shape[0], self.width), dtype=self.layers[0].coef_.dtype)
@@ -150,16 +221,6 @@ class Representation:
         Z = sp.csr_array((dense.ravel(), columns, pointers), shape=dense.shape)
         return sp.hstack([sp.csr_array(self._scaled_input(X)), Z], format="csr")
 
-    def _project(self, X: Matrix) -> Array:
-        assert self.components is not None
-        dense = np.empty((X.shape[0], self.width), dtype=self.layers[0].coef_.dtype)
-        self._fill(X, dense)
-        if self.output != "concat":
-            return np.asarray(dense @ self.components)
-        d = X.shape[1]
-        scaled = self._scaled_input(X)
-        return np.asarray(scaled @ self.components[:d] + dense @ self.components[d:])
-
 
 def products(left: Sequence[Matrix], right: Sequence[Matrix]) -> Array:
     """Inner products of documents given by ``parts``, rows of ``left`` × rows of ``right``."""
@@ -170,6 +231,16 @@ def products(left: Sequence[Matrix], right: Sequence[Matrix]) -> Array:
 def combined(parts: Sequence[Matrix], dual: Array) -> Array:
     """Weights of features from weights of documents: featuresᵀ @ dual."""
     return np.vstack([np.asarray(part.T @ dual.astype(part.dtype)) for part in parts])
+
+
+def _mean(layer: Layer) -> Array:
+    """The mean output, in the precision of the coefficients."""
+    assert layer.mean_ is not None
+    return layer.mean_.astype(layer.coef_.dtype)
+
+
+def _squared_lengths(matrix: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", matrix, matrix))
 
 
 def _inverse_norms(squares: Array) -> Array:

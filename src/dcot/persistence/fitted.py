@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dcot.core.fit import FittedDCoT
 from dcot.core.layers import Layer
 from dcot.core.moments import Moments
-from dcot.core.options import MAX_LAYERS
+from dcot.core.options import MAX_LAYERS, NORMALIZATIONS
 from dcot.core.representation import Representation
 from dcot.errors import InvalidParameterError, ModelFormatError
 from dcot.persistence.contents import DAMAGED, Contents, choice, count, setting
@@ -55,6 +55,7 @@ def layer_settings(layer: Layer) -> dict[str, Any]:
         "n_iter": int(layer.n_iter_),
         "converged": bool(layer.converged_),
         "mean": layer.mean_ is not None,
+        "spread": float(layer.spread_),
     }
 
 
@@ -132,7 +133,7 @@ def read_fitted(contents: Contents, settings: dict[str, Any]) -> FittedDCoT:
     prototypes = read_prototypes(contents, d, r)
     layers = read_layers(contents, settings, d, r)
     output = choice(settings, "output", ("layers", "concat", "last"))
-    normalize = choice(settings, "normalize", ("unit", "center", None))
+    normalize = choice(settings, "normalize", NORMALIZATIONS)
     made = Representation(layers, output, normalize)
     if settings.get("n_components") is not None:
         rows = made.width + (d if output == "concat" else 0)
@@ -176,6 +177,7 @@ def read_layers(contents: Contents, settings: dict[str, Any], d: int, r: int) ->
                 count(entry, "n_iter"),
                 setting(entry, "converged", bool),
                 mean,
+                setting(entry, "spread", float),
             )
         )
     return layers

@@ -201,7 +201,7 @@ def fingerprint(fitted: FittedDCoT, *settings: Any) -> str:
     made = fitted.representation
     values: list[Any] = [made.output, made.normalize, made.components]
     for layer in made.layers:
-        values += [layer.squash, layer.coef_, layer.intercept_, layer.mean_]
+        values += [layer.squash, layer.coef_, layer.intercept_, layer.mean_, layer.spread_]
     for value in (*values, *settings):
         if isinstance(value, np.ndarray):
             digest.update(f"{value.dtype.str} {value.shape} ".encode())
