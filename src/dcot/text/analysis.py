@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dcot.errors import InvalidInputError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidTypeError, OutOfMemoryError
 from dcot.text import kernels_bytes, kernels_terms
 from dcot.text.characters import CAPITAL_SIGMA, lower_table, space_table
 from dcot.text.patterns import RunPattern, TokenPattern
@@ -61,6 +61,15 @@ class Analysis:
 
     def spans(self, documents: pl.Series) -> Spans:
         """The terms of a slice of documents."""
+        try:
+            return self._spans(documents)
+        except MemoryError:
+            raise OutOfMemoryError(
+                f"the terms of {len(documents)} documents do not fit in memory with ngram_range="
+                f"{self.ngram_range}: use shorter n-grams, or split long documents"
+            ) from None
+
+    def _spans(self, documents: pl.Series) -> Spans:
         if callable(self.analyzer):
             lists = [_checked_tokens(self.analyzer(doc)) for doc in documents.to_list()]
             return _spans_of_lists(lists)
@@ -81,7 +90,7 @@ class Analysis:
     def _normalised(self, documents: pl.Series) -> tuple[Bytes, Ints]:
         """Lower case and without accents, if asked, as bytes end to end."""
         if self.strip_accents is not None:
-            return _copied(pl.Series(self._without_accents(documents), dtype=pl.String))
+            return _copied(_column("strip_accents", self._without_accents(documents)))
         if not self.lowercase:
             return _copied(documents)
         data, bounds = _joined(documents)
@@ -176,11 +185,26 @@ def _spans_of_lists(lists: list[list[str]]) -> Spans:
     first = np.zeros(len(lists) + 1, dtype=np.int64)
     np.cumsum([len(tokens) for tokens in lists], out=first[1:])
     flat = [token for tokens in lists for token in tokens]
-    return _flat_spans(pl.Series(flat, dtype=pl.String), first)
+    return _flat_spans(_column("analyzer", flat), first)
+
+
+def _column(function: str, strings: list[str]) -> pl.Series:
+    """Strings that a function of the user's returned, as a column."""
+    try:
+        column = pl.Series(strings, dtype=pl.String)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        column = None
+    if column is None or column.null_count():
+        raise InvalidTypeError(f"{function} returned something that is not text: return strings")
+    return column
 
 
 def _checked_tokens(tokens: Any) -> list[str]:
     """What a callable analyzer returned, as a list of strings."""
+    if not isinstance(tokens, Iterable):
+        raise InvalidTypeError(
+            f"analyzer returned {type(tokens).__name__}, expected an iterable of strings"
+        )
     result = list(tokens)
     for token in result:
         if not isinstance(token, str):

@@ -7,13 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, metadata_routing
 
-from dcot.errors import InvalidInputError
+from dcot.errors import InvalidInputError, InvalidTypeError, not_fitted
 from dcot.text import counting, inputs, settings
 from dcot.text.analysis import Analysis
 from dcot.text.patterns import DEFAULT_PATTERN
@@ -168,6 +166,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         >>> counter.get_feature_names_out().tolist()
         ['teas', 'two', 'cup', 'of', 'tea']
         """
+        analysis = self._analysis()
         first = not hasattr(self, "_terms")
         fixed = self.vocabulary is not None or not self.grow_vocabulary
         if fixed and first:
@@ -180,7 +179,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         if first:
             self._learn(raw_documents)
             return self
-        learned = counting.learn(raw_documents, self._analysis(), self.n_threads)
+        learned = counting.learn(raw_documents, analysis, self.n_threads)
         new = learned.terms.take(learned.terms.unknown_in(self._terms))
         self._terms = self._terms.followed_by(new.take(new.sorted_order()))
         self.n_documents_ += learned.n_documents
@@ -192,7 +191,10 @@ class TermCounter(TransformerMixin, BaseEstimator):
         >>> TermCounter(stop_words="english").analyze("The price of Tea")
         ['price', 'tea']
         """
-        spans = self._analysis().spans(pl.Series([text], dtype=pl.String))
+        if not isinstance(text, str):
+            raise InvalidTypeError(f"analyze takes one text, got {type(text).__name__}")
+        (column,) = inputs.batches([text])
+        spans = self._analysis().spans(column)
         edges = zip(spans.starts, spans.ends, strict=True)
         return [spans.text[start:end].tobytes().decode() for start, end in edges]
 
@@ -203,7 +205,10 @@ class TermCounter(TransformerMixin, BaseEstimator):
     def inverse_transform(self, X: Any) -> list[npt.NDArray[np.object_]]:
         """The terms that each row of a matrix has."""
         names = self.get_feature_names_out()
-        matrix = sparse.csr_matrix(check_array(X, accept_sparse="csr"))
+        try:
+            matrix = sparse.csr_matrix(check_array(X, accept_sparse="csr"))
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(str(error)) from error
         if matrix.shape[1] != len(names):
             raise InvalidInputError(
                 f"X has {matrix.shape[1]} columns, expected {len(names)}, one for each term"
@@ -216,7 +221,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         """The column of each term."""
         if "_vocabulary" not in self.__dict__:
             if not self.__sklearn_is_fitted__():
-                raise AttributeError("vocabulary_ is there after fit or partial_fit")
+                raise not_fitted(self)
             names = self._known_terms().strings()
             self._vocabulary = dict(zip(names, range(len(names)), strict=True))
         return self._vocabulary
@@ -225,7 +230,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
     def n_terms_(self) -> int:
         """The number of terms: the number of columns of what ``transform`` returns."""
         if not self.__sklearn_is_fitted__():
-            raise AttributeError("n_terms_ is there after fit or partial_fit")
+            raise not_fitted(self)
         return len(self._terms)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -251,6 +256,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         """Refuse and warn about settings before any text is read."""
         settings.check_limits(self.min_df, self.max_df, self.max_features)
         settings.check_threads(self.n_threads)
+        settings.check_dtype(self.dtype)
         settings.warn_about(self.get_params(deep=False), self._analysis())
         self.__dict__.pop("_vocabulary", None)
 
@@ -258,9 +264,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         if hasattr(self, "_terms"):
             return self._terms
         if self.vocabulary is None:
-            raise NotFittedError(
-                "this TermCounter has no vocabulary yet: call fit first, or pass vocabulary=[...]"
-            )
+            raise not_fitted(self)
         self._terms = settings.fixed_terms(self.vocabulary)
         self.n_documents_ = 0
         return self._terms

@@ -104,7 +104,8 @@ def _refuse_what_is_no_corpus(documents: Any) -> None:
         raise InvalidInputError(
             f"got an array with {documents.ndim} dimensions, expected one: pass array.ravel()"
         )
-    if not hasattr(documents, "__iter__") and not hasattr(documents, "batches"):
+    iterable = hasattr(documents, "__iter__") or hasattr(documents, "batches")
+    if not iterable or isinstance(documents, type):
         raise InvalidTypeError(
             f"got {documents!r} of type {type(documents).__name__}, expected an iterable of texts"
         )

@@ -209,7 +209,7 @@ def word_ngrams(
     gram_first = np.zeros_like(first)
     g = np.int64(0)
     for doc in range(len(first) - 1):
-        for n in range(low, high + 1):
+        for n in range(low, min(high, first[doc + 1] - first[doc]) + 1):
             for k in range(first[doc], first[doc + 1] - n + 1):
                 last = k + n - 1
                 gram_starts[g] = new_starts[k]
@@ -303,13 +303,20 @@ def character_ngrams(text: Bytes, bounds: Ints, low: int, high: int, whole: bool
                 m += 1
         piece[p + 1] = m
     marks[m] = len(text)
-    starts = np.empty((high - low + 1) * m + len(bounds), dtype=np.int32)
-    ends = np.empty_like(starts)
+    n_grams = np.int64(0)
+    for p in range(len(bounds) - 1):
+        length = piece[p + 1] - piece[p]
+        most = min(high, length - 1 if whole else length)
+        for n in range(low, most + 1):
+            n_grams += length - n + 1
+        n_grams += whole and most < high
+    starts = np.empty(n_grams, dtype=np.int32)
+    ends = np.empty(n_grams, dtype=np.int32)
     first = np.zeros_like(bounds)
     g = np.int64(0)
     for p in range(len(bounds) - 1):
         length = piece[p + 1] - piece[p]
-        for n in range(low, high + 1):
+        for n in range(low, min(high, length if not whole else high) + 1):
             if n >= length and whole:
                 starts[g] = bounds[p]
                 ends[g] = bounds[p + 1]

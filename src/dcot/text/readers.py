@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dcot.errors import InvalidParameterError
+from dcot.errors import InvalidParameterError, InvalidTypeError
 from dcot.text.tables import KINDS, ReadOptions, files_at, parquet_frames, read_rows
 
 PathLike = str | Path
@@ -110,8 +110,11 @@ def read_texts(
         raise InvalidParameterError(f"batch_size must be at least 1, got {batch_size!r}")
     columns = (column,) if isinstance(column, str) else tuple(column or ())
     options = ReadOptions(columns, encoding, errors, separator)
-    paths = [path] if isinstance(path, str | Path) else list(path)
-    files = [file for item in paths for file in files_at(Path(item), kind)]
+    try:
+        paths = [Path(item) for item in ([path] if isinstance(path, str | Path) else list(path))]
+    except TypeError:
+        raise InvalidTypeError(f"expected a path or a list of paths, got {path!r}") from None
+    files = [file for item in paths for file in files_at(item, kind)]
     return TextFiles(files, options, batch_size)
 
 

@@ -16,17 +16,22 @@ from dcot.text.analysis import Analysis, strip_accents_ascii, strip_accents_unic
 from dcot.text.patterns import DEFAULT_PATTERN, compile_pattern
 from dcot.text.terms import Terms
 
+# Limits far above any use, so that sizes computed from them cannot overflow.
+MAX_NGRAM = 1000
+MAX_WORD_LENGTH = 1000
+MAX_THREADS = 1024
 _ANALYZERS = ("word", "char", "char_wb")
 _ACCENTS = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 
 
 def analysis_from(settings: Mapping[str, Any]) -> Analysis:
     """An analysis from the parameters of a ``TermCounter``."""
+    check_flags(settings, "lowercase", "binary", "grow_vocabulary")
     _check_choices(settings)
     analyzer, accents = settings["analyzer"], settings["strip_accents"]
     pattern = stop_words = None
     if analyzer == "word":
-        shortest = _at_least_one("min_word_length", settings["min_word_length"])
+        shortest = _at_least_one("min_word_length", settings["min_word_length"], MAX_WORD_LENGTH)
         pattern = compile_pattern(settings["token_pattern"], shortest)
         stop_words = stop_list(settings["stop_words"])
     return Analysis(
@@ -35,18 +40,19 @@ def analysis_from(settings: Mapping[str, Any]) -> Analysis:
         lowercase=bool(settings["lowercase"]),
         strip_accents=accents if callable(accents) else _ACCENTS.get(accents or ""),
         accents_of_ascii=callable(accents),
-        stop_words=Terms.from_strings(sorted(stop_words)) if stop_words else None,
+        stop_words=_terms("stop_words", sorted(stop_words)) if stop_words else None,
         ngram_range=ngrams(settings["ngram_range"]),
     )
 
 
 def _check_choices(settings: Mapping[str, Any]) -> None:
     analyzer, accents = settings["analyzer"], settings["strip_accents"]
-    if not callable(analyzer) and analyzer not in _ANALYZERS:
+    if not callable(analyzer) and not (isinstance(analyzer, str) and analyzer in _ANALYZERS):
         raise InvalidParameterError(
             f"analyzer must be one of {', '.join(_ANALYZERS)} or a function, got {analyzer!r}"
         )
-    if accents is not None and not callable(accents) and accents not in _ACCENTS:
+    known = accents is None or (isinstance(accents, str) and accents in _ACCENTS)
+    if not known and not callable(accents):
         raise InvalidParameterError(
             f"strip_accents must be 'ascii', 'unicode', a function or None, got {accents!r}"
         )
@@ -60,12 +66,13 @@ def ngrams(ngram_range: Any) -> tuple[int, int]:
     """Two whole numbers, the first at least 1 and not above the second."""
     try:
         low, high = ngram_range
-        fine = all(isinstance(n, Integral) for n in (low, high)) and 1 <= low <= high
+        fine = all(isinstance(n, Integral) for n in (low, high)) and 1 <= low <= high <= MAX_NGRAM
     except (TypeError, ValueError):
         fine = False
     if not fine:
         raise InvalidParameterError(
-            f"ngram_range must be two whole numbers with 1 <= first <= second, got {ngram_range!r}"
+            f"ngram_range must be two whole numbers with 1 <= first <= second <= {MAX_NGRAM}, got "
+            f"{ngram_range!r}"
         )
     return int(low), int(high)
 
@@ -86,12 +93,12 @@ def stop_list(stop_words: Any) -> frozenset[str]:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS)
-    words = frozenset(stop_words) if isinstance(stop_words, Iterable) else None
-    if words is None or not all(isinstance(word, str) for word in words):
+    words: list[Any] = list(stop_words) if isinstance(stop_words, Iterable) else [None]
+    if not all(isinstance(word, str) for word in words):
         raise InvalidTypeError(
             f"stop_words must be 'english' or a list of words, got {type(stop_words).__name__}"
         )
-    return words
+    return frozenset(words)
 
 
 def fixed_terms(vocabulary: Any) -> Terms:
@@ -101,10 +108,7 @@ def fixed_terms(vocabulary: Any) -> Terms:
             "vocabulary must be a list of terms or a mapping of terms to columns, got "
             f"{type(vocabulary).__name__}"
         )
-    if isinstance(vocabulary, Mapping):
-        strings = _in_column_order(vocabulary)
-    else:
-        strings = sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else [*vocabulary]
+    strings = _in_column_order(vocabulary) if isinstance(vocabulary, Mapping) else [*vocabulary]
     seen: set[str] = set()
     for term in strings:
         if not isinstance(term, str):
@@ -116,10 +120,27 @@ def fixed_terms(vocabulary: Any) -> Terms:
         raise InvalidParameterError(
             "vocabulary is empty: pass at least one term, or None to learn the terms"
         )
-    return Terms.from_strings(strings)
+    if isinstance(vocabulary, set | frozenset):
+        strings.sort()
+    return _terms("vocabulary", strings)
+
+
+def _terms(name: str, strings: list[str]) -> Terms:
+    try:
+        return Terms.from_strings(strings)
+    except UnicodeEncodeError as error:
+        raise InvalidParameterError(
+            f"{name} has {error.object!r} with a lone surrogate, which is half a character: decode "
+            "it again from its bytes"
+        ) from None
 
 
 def _in_column_order(vocabulary: Mapping[str, int]) -> list[str]:
+    wrong = [column for column in vocabulary.values() if not isinstance(column, Integral)]
+    if wrong:
+        raise InvalidTypeError(
+            f"vocabulary maps terms to columns, got the column {wrong[0]!r}: number them 0, 1, ..."
+        )
     columns = set(vocabulary.values())
     if len(columns) != len(vocabulary):
         raise InvalidParameterError(
@@ -156,19 +177,38 @@ def check_limits(min_df: Any, max_df: Any, max_features: Any) -> None:
     _at_least_one("max_features", max_features)
 
 
-def _at_least_one(name: str, value: Any) -> int | None:
+def _at_least_one(name: str, value: Any, most: int = 2**31 - 1) -> int | None:
     if value is None:
         return None
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+    if not isinstance(value, Integral) or isinstance(value, bool) or not 1 <= int(value) <= most:
         raise InvalidParameterError(
-            f"{name} must be None or a whole number of at least 1, got {value!r}"
+            f"{name} must be None or a whole number from 1 to {most:,}, got {value!r}"
         )
     return int(value)
 
 
 def check_threads(n_threads: Any) -> None:
-    """None or a whole number of at least 1."""
-    _at_least_one("n_threads", n_threads)
+    """None or a whole number from 1 to 1024."""
+    _at_least_one("n_threads", n_threads, MAX_THREADS)
+
+
+def check_flags(parameters: Mapping[str, Any], *names: str) -> None:
+    """True or False, nothing else."""
+    for name in names:
+        if not isinstance(parameters[name], bool | np.bool_):
+            raise InvalidParameterError(f"{name} must be True or False, got {parameters[name]!r}")
+
+
+def check_dtype(dtype: Any) -> None:
+    """A type of whole or floating-point numbers."""
+    try:
+        kind = np.dtype(dtype).kind
+    except (TypeError, ValueError):
+        kind = ""
+    if kind not in ("i", "u", "f"):
+        raise InvalidTypeError(
+            f"dtype must be a type of whole or floating-point numbers, got {dtype!r}"
+        )
 
 
 def chosen_terms(documents: Any, totals: Any, limits: tuple[float, float], most: int | None) -> Any:
@@ -218,7 +258,8 @@ def warn_about(settings: Mapping[str, Any], analysis: Analysis) -> None:
     # an iterator can be read once, and not here
     readable = isinstance(vocabulary, Collection)
     if readable and analysis.lowercase and not callable(analysis.analyzer):
-        upper = next((term for term in vocabulary if any(map(str.isupper, term))), None)
+        terms = (term for term in vocabulary if isinstance(term, str))
+        upper = next((term for term in terms if any(map(str.isupper, term))), None)
         if upper is not None:
             _warn(
                 f"vocabulary has {upper!r} with upper-case letters, which no document can match: "

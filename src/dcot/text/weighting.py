@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import normalize
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from dcot.errors import InvalidInputError, InvalidParameterError
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
+from dcot.text.settings import check_flags
 
 Floats = npt.NDArray[np.float64]
 
@@ -90,6 +92,8 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """The same from sums: documents, how many have each term, and words in all of them."""
         self._check_settings()
         frequency = np.asarray(documents)
+        if n_documents < 1:
+            raise InvalidInputError("no documents were given, so there are no weights to learn")
         self.n_features_in_ = len(frequency)
         self.mean_length_ = float(n_words / n_documents)
         self.n_documents_ = int(n_documents)
@@ -106,20 +110,21 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if not hasattr(self, "idf_"):
             return self.fit(X)
         n_terms = len(self.idf_)
-        n_columns = X.shape[1] if hasattr(X, "shape") else np.shape(X)[1]
+        X = self._checked(X, reset=True)
+        n_columns = X.shape[1]
         if n_columns < n_terms:
             raise InvalidInputError(
                 f"X has {n_columns} features, but {type(self).__name__} is expecting {n_terms} "
                 "features as input, or more: terms may be added at the end, never removed"
             )
-        self._checked(X, reset=True)
         unseen = self._idf(np.zeros(n_columns - n_terms, dtype=np.int64))
         self.idf_ = np.concatenate([self.idf_, unseen])
         return self
 
     def transform(self, X: Any) -> sparse.csr_matrix:
         """Weights of the same shape; a row without terms stays a row of zeros."""
-        check_is_fitted(self)
+        if not hasattr(self, "idf_"):
+            raise not_fitted(self)
         X = self._checked(X, reset=False).copy()
         if self.scheme == "bm25":
             self._apply_bm25(X)
@@ -143,24 +148,32 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def _check_settings(self) -> None:
-        if self.scheme not in _SCHEMES:
+        check_flags(self.get_params(deep=False), "use_idf", "smooth_idf", "sublinear_tf")
+        if not isinstance(self.scheme, str) or self.scheme not in _SCHEMES:
             raise InvalidParameterError(
                 f"scheme must be one of {', '.join(_SCHEMES)}, got {self.scheme!r}"
             )
-        if self.norm not in _NORMS:
+        if not isinstance(self.norm, str | None) or self.norm not in _NORMS:
             raise InvalidParameterError(
                 f"norm must be 'auto', 'l1', 'l2' or None, got {self.norm!r}"
             )
-        if not self.k1 >= 0:
-            raise InvalidParameterError(f"k1 must be at least 0, got {self.k1!r}")
-        if not 0 <= self.b <= 1:
+        if not isinstance(self.k1, Real) or not 0 <= self.k1 < np.inf:
+            raise InvalidParameterError(f"k1 must be a number of at least 0, got {self.k1!r}")
+        if not isinstance(self.b, Real) or not 0 <= self.b <= 1:
             raise InvalidParameterError(
                 f"b must be in [0, 1], got {self.b!r}: 0 ignores the length of documents"
             )
 
     def _checked(self, X: Any, reset: bool) -> sparse.csr_matrix:
         """A CSR matrix of floats without stored zeros, none negative."""
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        types = [np.float64, np.float32]
+        _check_offsets(X)
+        try:
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=types)
+        except ValueError as error:
+            raise InvalidInputError(str(error)) from error
+        except TypeError as error:
+            raise InvalidTypeError(str(error)) from error
         given = X
         X = sparse.csr_matrix(X)
         if X.nnz and X.data.min() < 0:
@@ -193,3 +206,19 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         per_entry = np.repeat(damping, np.diff(X.indptr)).astype(X.dtype)
         X.data *= (self.k1 + 1) / (X.data + per_entry)
         X.data *= self.idf_[X.indices].astype(X.dtype)
+
+
+def _check_offsets(X: Any) -> None:
+    """Refuse a CSR matrix whose index arrays point outside it: compiled code would follow them."""
+    if not sparse.issparse(X) or X.format != "csr":
+        return
+    starts, columns = X.indptr, X.indices
+    fine = len(starts) == X.shape[0] + 1 and starts[0] == 0
+    fine = fine and bool((starts[1:] >= starts[:-1]).all())
+    fine = fine and starts[-1] <= min(len(columns), len(X.data))
+    if fine and len(columns):
+        fine = columns.min() >= 0 and columns.max() < X.shape[1]
+    if not fine:
+        raise InvalidInputError(
+            "X is a damaged CSR matrix: its indices or indptr point outside it; make it again"
+        )

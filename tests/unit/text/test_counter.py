@@ -21,7 +21,12 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
 
 from dcot import DcotError
-from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+    OutOfMemoryError,
+)
 from dcot.text import TermCounter, TermWeighting, counting
 
 TEXTS = ["Tea for two", "two and TWO is tea", "", "coffee"]
@@ -334,3 +339,43 @@ def test_importing_dcot_imports_no_text():
 def test_vocabulary_may_be_an_iterator():
     counts = TermCounter(vocabulary=iter(["tea", "two"])).fit_transform(["two teas, tea", "tea"])
     assert counts.toarray().tolist() == [[1, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
+@pytest.mark.parametrize("high", [1001, 2**31, 2**62, 2**64])
+def test_ngrams_have_a_largest_length(analyzer, high):
+    with pytest.raises(InvalidParameterError, match="second <= 1000"):
+        TermCounter(analyzer=analyzer, ngram_range=(1, high)).fit(TEXTS)
+
+
+@pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
+@pytest.mark.parametrize("ngram_range", [(1, 1000), (3, 1000), (1000, 1000), (4, 5)])
+def test_ngrams_longer_than_the_documents(analyzer, ngram_range):
+    texts = ["tea for two", "", "é", "two 中文 teas for a tall man", "x" * 40]
+    parameters = {"analyzer": analyzer, "ngram_range": ngram_range}
+    theirs = CountVectorizer(**parameters)
+    try:
+        expected = theirs.fit_transform(texts)
+    except ValueError:
+        with pytest.raises(DcotError, match="no terms"):
+            TermCounter(**parameters).fit(texts)
+        return
+    expected.sort_indices()
+    same(TermCounter(**parameters).fit_transform(texts), expected)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"min_word_length": 1001}, {"n_threads": 2**40}, {"max_features": 2**70}]
+)
+def test_settings_have_largest_values(parameters):
+    with pytest.raises(InvalidParameterError, match=next(iter(parameters))):
+        TermCounter(**parameters).fit(TEXTS)
+
+
+def test_terms_that_do_not_fit_in_memory(monkeypatch):
+    def no_memory(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr("dcot.text.kernels_bytes.character_ngrams", no_memory)
+    with pytest.raises(OutOfMemoryError, match="use shorter n-grams"):
+        TermCounter(analyzer="char", ngram_range=(1, 1000)).fit(TEXTS)
