@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import get_lapack_funcs
 
 from dcot.core.centred import Centred
 from dcot.core.corruption import System
@@ -58,6 +59,8 @@ def _solve_one(scatter: Array, targets: Array, system: System) -> Solution:
     variation = np.einsum("ii->i", scatter).copy()
     scatter *= root[:, None]
     scatter *= root
+    if len(targets) == len(root) and (found := _solve_all(scatter, variation, root, system)):
+        return found
     apply = _factorise(scatter, variation * root**2, system)
     coef = np.empty((len(root), len(targets)), dtype=scatter.dtype)
     gain = 0.0
@@ -70,6 +73,37 @@ def _solve_one(scatter: Array, targets: Array, system: System) -> Solution:
         gain += float(np.einsum("ij,ij->j", solution, right, dtype=np.float64) @ width**2)
         coef[:, block] = solution * root[:, None] * width.astype(scatter.dtype)
     return Solution(coef, gain)
+
+
+def _solve_all(scaled: Array, variation: Array, root: Array, system: System) -> Solution | None:
+    """Every term rebuilt from every term: one symmetric inverse instead of a solve per term.
+
+    With S the scaled scatter and A = q·S + t·I, ``A⁻¹ S = (I − t A⁻¹) / q``: d³ operations instead
+    of 2⅓ d³. None where A is singular.
+    """
+    if system.shift == 0:
+        return None
+    dtype = scaled.dtype.type
+    keep, shift = dtype(system.keep), dtype(system.shift)
+    diagonal = variation * root**2
+    potrf, potri = get_lapack_funcs(("potrf", "potri"), (scaled,))
+    np.einsum("ii->i", scaled)[:] = diagonal + shift / keep
+    # LAPACK thinks in columns: our lower triangle is its upper one. The upper one keeps S.
+    factor, info = potrf(scaled.T, lower=0, overwrite_a=1, clean=0)
+    if info != 0:
+        scaled[:] = np.triu(scaled, 1) + np.triu(scaled, 1).T
+        np.einsum("ii->i", scaled)[:] = diagonal
+        return None
+    inverse = np.asarray(potri(factor, lower=0, overwrite_c=1)[0]).T  # of A / q
+    _mirror(inverse)
+    inverse *= -shift / keep**2
+    np.einsum("ii->i", inverse)[:] += 1 / keep
+    width = np.divide(1, root, where=root > 0, out=np.zeros(len(root), dtype=root.dtype))
+    solved = np.einsum("ii->i", inverse).astype(np.float64)
+    gain = float(width.astype(np.float64) ** 2 @ (diagonal - system.shift * solved)) / system.keep
+    inverse *= root[:, None]
+    inverse *= width
+    return Solution(inverse, gain)
 
 
 def _factorise(scaled: Array, diagonal: Array, system: System) -> Any:
