@@ -108,8 +108,7 @@ class OutputMoments:
     def after(self, layer: Layer) -> OutputMoments:
         """Those of the outputs of a linear layer on top: no document has to be seen again."""
         assert layer.mean_ is not None
-        full = np.tril(self.scatter) + np.tril(self.scatter, -1).T
-        scatter = layer.coef_.T @ (full @ layer.coef_)
+        scatter = scatter_after(self.scatter, layer.coef_)
         return OutputMoments.centred(self.moments.n, layer.mean_, scatter)
 
     def next_layer(self, options: FitOptions, index: int) -> Layer:
@@ -124,6 +123,12 @@ class OutputMoments:
                 primal.solve_scatter(self.scatter.copy(), targets, [system]),
             )
         return Layer.solved(next(solutions), solver, system, self.moments, targets, options.squash)
+
+
+def scatter_after(scatter: Array, coef: Array) -> Array:
+    """``Wᵀ C W`` from the lower triangle of C."""
+    full = np.tril(scatter) + np.tril(scatter, -1).T
+    return np.asarray(coef.T @ (full @ coef))
 
 
 class Corpus(Protocol):

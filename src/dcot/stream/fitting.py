@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 from dcot.core.centred import centre_scatter, precision
 from dcot.core.corruption import System
 from dcot.core.fit import FitOptions, FittedDCoT, check_not_empty, check_weights
-from dcot.core.layers import Layer, OutputMoments, OutputsTotal, stack_layers
+from dcot.core.layers import Layer, OutputMoments, OutputsTotal, scatter_after, stack_layers
 from dcot.core.moments import Moments
 from dcot.core.prototypes import choose_prototypes
 from dcot.core.representation import Representation, compression_rows
 from dcot.core.solvers import Solution, primal
 from dcot.core.solvers._base import column_blocks
+from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError
 from dcot.runtime.progress import announce
 from dcot.stream import LocalPasses, Passes, Source
 from dcot.stream.blocks import AttachWeights, Block, ReadBlock
-from dcot.stream.iteration import conjugate_gradients
 from dcot.stream.packed import NotPositiveError, PackedScatter, SparseScatter
 from dcot.stream.plan import CorpusSize, Plan, choose_plan
 from dcot.stream.sums import (
@@ -227,108 +227,39 @@ class _Fit:
         """W, and ``Wᵀ C W`` where further layers ask for it."""
         say = partial(self.options.progress, f"layer 1 ({plan.method})")
         say(0.0)
-        root = system.inverse_root
+        follow = self.options.n_layers > 1 and self.options.squash == "identity"
         if plan.storage == "dense":
             assert isinstance(scatter, PackedScatter)
             centred = centre_scatter(scatter.full(), moments.mean, moments.n)
             solution = next(primal.solve_scatter(centred.copy(), prototypes, [system], say))
-            return solution, self._gram_of(centred, solution.coef)
+            return solution, scatter_after(centred, solution.coef) if follow else None
         if scatter is not None:
-            scatter.prepare(moments.mean, moments.n, root)
+            scatter.prepare(moments.mean, moments.n, system.inverse_root)
         if plan.method == "cholesky":
             assert isinstance(scatter, PackedScatter)
-            return self._factorise(scatter, prototypes, system, say)
-        if scatter is not None:
-            result = self._iterate(scatter.times, _right(scatter, prototypes, system), system, say)
-            solution, images = _gathered([result], system)
-        else:
-            solution, images = self._by_passes(plan, moments, prototypes, system, say)
-        say(1.0)
-        return solution, images
+            return _by_cholesky(scatter, prototypes, system, follow, say)
+        matrix = scatter or _PassScatter(self, moments.mean, system.inverse_root)
+        return _by_cg(matrix, prototypes, system, plan.width, follow, self.options, say)
 
-    def _gram_of(self, centred: Array, coef: Array) -> Array | None:
-        if not self._linear_layers_follow:
-            return None
-        full = np.tril(centred) + np.tril(centred, -1).T
-        return np.asarray(coef.T @ (full @ coef))
+    def product(self, vectors: Array, mean: Array) -> Array:
+        """``X_cᵀ X_c vectors``, in one pass."""
+        parts = [np.ascontiguousarray(vectors[:, part]) for part in self._parts(vectors.shape[1])]
+        return self._joined([ProductSum(part, mean) for part in parts], "product")
 
-    @property
-    def _linear_layers_follow(self) -> bool:
-        return self.options.n_layers > 1 and self.options.squash == "identity"
-
-    def _factorise(
-        self,
-        scatter: PackedScatter,
-        prototypes: Array,
-        system: System,
-        say: Callable[[float], None],
-    ) -> tuple[Solution, Array | None]:
-        shift = system.shift / system.keep
-        right = _right(scatter, prototypes, system)
-        try:
-            scatter.factorise(shift, lambda part: say(0.9 * part))
-        except NotPositiveError:
-            raise InvalidInputError(
-                f"the system is singular to {self.dtype}: set dtype='float64', or raise noise "
-                f"({self.options.noise[0]}), shrinkage or ridge"
-            ) from None
-        solution = np.empty_like(right)
-        for block in column_blocks(right.shape[1]):
-            solution[:, block] = scatter.solve(right[:, block].copy())
-        say(1.0)
-        return _finished(solution, right, None, system, self._linear_layers_follow)
-
-    def _iterate(
-        self,
-        operator: Callable[[Array], Array],
-        right: Array,
-        system: System,
-        say: Callable[[float], None],
-    ) -> Any:
-        options = {"tol": self.options.tol, "max_iter": self.options.max_iter}
-        shift = system.shift / system.keep
-        result = conjugate_gradients(operator, right, shift, progress=say, **options)  # type: ignore[arg-type]
-        follow = self._linear_layers_follow
-        image = operator(result.solution) if follow else None
-        return result, right, image
-
-    def _by_passes(
-        self,
-        plan: Plan,
-        moments: Moments,
-        prototypes: Array,
-        system: System,
-        say: Callable[[float], None],
-    ) -> tuple[Solution, Array | None]:
-        """Conjugate gradients whose products are passes over the documents."""
-        root = system.inverse_root.astype(self.dtype)[:, None]
-        mean = moments.mean
-
-        def operator(vectors: Array) -> Array:
-            scaled = vectors * root
-            parts = [scaled[:, part] for part in self._parts(scaled.shape[1])]
-            sums = [ProductSum(np.ascontiguousarray(part), mean) for part in parts]
-            return self._joined(sums, root, "product")
-
-        results = []
-        for block in column_blocks(len(prototypes), plan.width):
-            chosen = prototypes[block]
-            parts = [chosen[part] for part in self._parts(len(chosen))]
-            sums = [ColumnsSum(part, mean, self.dtype) for part in parts]
-            right = self._joined(sums, root, "right-hand sides")
-            results.append(self._iterate(operator, right, system, say))
-        return _gathered(results, system)
+    def columns(self, chosen: Array, mean: Array) -> Array:
+        """``X_cᵀ X_c[:, chosen]``, in one pass."""
+        parts = [chosen[part] for part in self._parts(len(chosen))]
+        sums = [ColumnsSum(part, mean, self.dtype) for part in parts]
+        return self._joined(sums, "right-hand sides")
 
     def _parts(self, width: int) -> list[slice]:
         """Columns that are one sum: all of them, or as many as are quick to send."""
         most = int(PART_BYTES // (self.d * self.dtype.itemsize))
         return list(column_blocks(width, max(32, most) if self.sparse_parts else width))
 
-    def _joined(self, sums: list[Any], root: Array, what: str) -> Array:
+    def _joined(self, sums: list[Any], what: str) -> Array:
         parts = self._pass(sums, what)
-        whole = parts[0] if len(parts) == 1 else np.hstack(parts)
-        whole *= root
-        return np.asarray(whole)
+        return np.asarray(parts[0] if len(parts) == 1 else np.hstack(parts))
 
     # -- further layers: a corpus for the recursion -----------------------------------------------
 
@@ -347,44 +278,119 @@ class _Fit:
         return np.asarray(total / size)
 
 
-def _right(scatter: PackedScatter | SparseScatter, targets: Array, system: System) -> Array:
+class ScaledScatter(Protocol):
+    """The matrix S = B^-½ C B^-½ of the first layer's system, however it is kept."""
+
+    def times(self, dense: Array) -> Array:
+        """S times a dense matrix."""
+        ...
+
+    def columns(self, chosen: Array) -> Array:
+        """Some columns of S."""
+        ...
+
+
+class _PassScatter:
+    """The matrix that is not kept: its products are passes over the documents."""
+
+    def __init__(self, passes: _Fit, mean: Array, root: Array) -> None:
+        self.passes, self.mean = passes, mean
+        self.root = root.astype(passes.dtype)
+
+    def times(self, dense: Array) -> Array:
+        image = self.passes.product(dense * self.root[:, None], self.mean)
+        image *= self.root[:, None]
+        return image
+
+    def columns(self, chosen: Array) -> Array:
+        found = self.passes.columns(chosen, self.mean)
+        found *= self.root[:, None]
+        found *= self.root[chosen]
+        return found
+
+
+def _by_cg(
+    matrix: ScaledScatter,
+    prototypes: Array,
+    system: System,
+    width: int,
+    follow: bool,
+    options: FitOptions,
+    say: Callable[[float], None],
+) -> tuple[Solution, Array | None]:
+    """Conjugate gradients for ``width`` right-hand sides at a time."""
+    blocks = list(column_blocks(len(prototypes), width))
+    gain, n_iter, converged = 0.0, 0, True
+    parts: list[Array] = []
+    for block in blocks:
+        right = _right(matrix, prototypes[block], system)
+        shift, tol, max_iter = system.shift / system.keep, options.tol, options.max_iter
+        found = iterate(matrix.times, right, shift, tol=tol, max_iter=max_iter, progress=say)
+        parts.append(found.solution)
+        gain += _inner(found.solution, right)
+        n_iter, converged = max(n_iter, found.n_iter), converged and found.converged
+    del right, found
+    whole = parts.pop() if len(parts) == 1 else np.hstack(parts)
+    gram = None
+    if follow:
+        gram = np.hstack([whole.T @ matrix.times(whole[:, block]) for block in blocks])
+    say(1.0)
+    return _finished(whole, gain, gram, system, n_iter, converged)
+
+
+def _by_cholesky(
+    matrix: PackedScatter,
+    prototypes: Array,
+    system: System,
+    follow: bool,
+    say: Callable[[float], None],
+) -> tuple[Solution, Array | None]:
+    """A factorisation in place of the matrix."""
+    right = _right(matrix, prototypes, system)
+    shift = matrix.dtype.type(system.shift / system.keep)
+    try:
+        matrix.factorise(shift, lambda part: say(0.9 * part))
+    except NotPositiveError:
+        raise InvalidInputError(
+            f"the system is singular to {matrix.dtype}: set dtype='float64', or raise noise "
+            f"({1 - system.keep:g}), shrinkage or ridge"
+        ) from None
+    solution = np.empty_like(right)
+    for block in column_blocks(right.shape[1]):
+        solution[:, block] = matrix.solve(right[:, block].copy())
+    gain, gram = _inner(solution, right), None
+    if follow:
+        right -= shift * solution  # S Y, because (S + shift) Y = right
+        gram = solution.T @ right
+    say(1.0)
+    return _finished(solution, gain, gram, system)
+
+
+def _right(matrix: ScaledScatter, targets: Array, system: System) -> Array:
     """The right-hand sides ``B^-½ C[:, P]``, from the matrix scaled on both sides."""
     root = system.inverse_root[targets]
     width = np.divide(1, root, where=root > 0, out=np.zeros(len(root)))
-    right = scatter.columns(targets)
+    right = matrix.columns(targets)
     right *= width.astype(right.dtype)
     return right
 
 
+def _inner(left: Array, right: Array) -> float:
+    return float(np.einsum("ij,ij->", left, right, dtype=np.float64))
+
+
 def _finished(
-    solution: Array, right: Array, image: Array | None, system: System, gram: bool
+    solution: Array,
+    gain: float,
+    gram: Array | None,
+    system: System,
+    n_iter: int = 1,
+    converged: bool = True,
 ) -> tuple[Solution, Array | None]:
-    """From the scaled solution Y to W; ``image`` is the scaled matrix times Y, if it is at hand."""
-    gain = float(np.einsum("ij,ij->", solution, right, dtype=np.float64)) / system.keep
-    inner = None
-    if gram:
-        if image is None:  # (S + shift) Y = right tells S Y
-            image = right
-            image -= solution.dtype.type(system.shift / system.keep) * solution
-        inner = solution.T @ image
-        inner = (inner + inner.T) / (2 * solution.dtype.type(system.keep) ** 2)
+    """From the scaled solution Y to W, and from ``Yᵀ S Y`` to ``Wᵀ C W``."""
+    keep = solution.dtype.type(system.keep)
     solution *= system.inverse_root.astype(solution.dtype)[:, None]
-    solution /= solution.dtype.type(system.keep)
-    return Solution(solution, gain), inner
-
-
-def _gathered(results: list[Any], system: System) -> tuple[Solution, Array | None]:
-    """One solution from those of blocks of right-hand sides."""
-    rights = [right for _, right, _ in results]
-    images = [image for _, _, image in results]
-    whole = [result.solution for result, _, _ in results]
-    single = len(results) == 1
-    solution = whole[0] if single else np.hstack(whole)
-    right = rights[0] if single else np.hstack(rights)
-    image = None
-    if images[0] is not None:
-        image = images[0] if single else np.hstack(images)
-    found, gram = _finished(solution, right, image, system, image is not None)
-    found.n_iter = max(result.n_iter for result, _, _ in results)
-    found.converged = all(result.converged for result, _, _ in results)
-    return found, gram
+    solution /= keep
+    if gram is not None:
+        gram = (gram + gram.T) / (2 * keep**2)
+    return Solution(solution, gain / system.keep, n_iter, converged), gram

@@ -134,7 +134,7 @@ def plans(corpus: CorpusSize, r: int, itemsize: int, noise: float) -> list[Plan]
     factor = (d**3 / 3 + 2.0 * d * d * r) / dense
     direct = half + 2 * block + 1.0 * d * min(r, COLUMNS) * s
     found = [Plan("packed", "cholesky", direct, fill + factor, factor, 1, r)]
-    rest = 6 * block
+    rest = 7 * block
     fixed = steps * 2.0 * d * d * r / dense
     found.append(Plan("packed", "cg", half + rest, fill + fixed, fixed, 1, r))
     cells = 2 * corpus.cells
@@ -182,7 +182,7 @@ def narrowed(plan: Plan, corpus: CorpusSize, itemsize: int, budget: float) -> Pl
     if plan.storage != "none" or plan.memory <= budget:
         return None
     result = float(corpus.d) * plan.width * itemsize  # W itself has to fit
-    column = 5.0 * corpus.d * itemsize
+    column = 6.0 * corpus.d * itemsize
     width = int((budget - result - BATCH_BYTES) // column)
     if width < min(32, plan.width):
         return None

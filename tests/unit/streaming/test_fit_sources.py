@@ -14,6 +14,7 @@ from tests.unit.streaming.same import assert_same_model
 
 from dcot import DCoT
 from dcot.core.fit import FitOptions
+from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
 from dcot.stream import Blocks, NpzFiles, Repeatable, fitting
 from dcot.stream.plan import CorpusSize, Plan, choose_plan, meetings, plans
@@ -314,10 +315,8 @@ def test_a_short_iteration_warns(X):
 
 
 def test_an_iteration_that_gets_no_better_ends():
-    from dcot.stream.iteration import conjugate_gradients
-
     rng = np.random.default_rng(0)
     noisy = lambda vectors: vectors + rng.standard_normal(vectors.shape)  # noqa: E731
-    found = conjugate_gradients(noisy, np.ones((20, 3)), 0.1, tol=1e-12, max_iter=10_000)
+    found = iterate(noisy, np.ones((20, 3)), 0.1, tol=1e-12, max_iter=10_000)
     assert not found.converged
     assert found.n_iter < 500

@@ -4,11 +4,15 @@ The Lanczos form: each right-hand side builds its own Krylov basis of ``G`` (or 
 whichever is smaller), with many right-hand sides side by side so that one sweep over the sparse
 matrix serves them all. The basis does not depend on the shift ``t/q``: one space serves every
 noise level, and the iterates are those of conjugate gradients at each of them.
+
+``solve`` keeps the basis, which serves several noise levels. ``iterate`` keeps two vectors of it
+and the solution as it grows, for operators that are expensive: a large matrix, or passes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +29,9 @@ Array = NDArray[Any]
 WIDTH = 128
 EXPECTED_ITERATIONS = 9
 LOOK_AHEAD = 3
+# Rounding ends the descent of the residual before the tolerance. ``iterate`` stops after this many
+# steps without a better one: a step may be a pass over a large corpus.
+PATIENCE = 5
 
 
 def solve(
@@ -43,7 +50,8 @@ def solve(
     results = [Solution(np.empty(shape, dtype=centred.dtype), 0.0, 0) for _ in systems]
     for block in column_blocks(len(targets), WIDTH):
         right = space.right(targets[block])
-        lanczos = _Lanczos(space, right, shifts)
+        space.basis.clear(right.shape[1])
+        lanczos = _Lanczos(space.operator, right, shifts, space.basis)
         lanczos.run(tol, max_iter)
         for index, (system, result) in enumerate(zip(systems, results, strict=True)):
             solution = lanczos.solution(index)
@@ -62,13 +70,38 @@ def count_iterations(
     few = targets[:: max(1, len(targets) // 8)][:8]
     space = _Space(centred, systems[0], len(few))
     shifts = np.array([system.shift / system.keep for system in systems])
-    lanczos = _Lanczos(space, space.right(few), shifts)
+    lanczos = _Lanczos(space.operator, space.right(few), shifts, space.basis)
     lanczos.run(tol, min(max_iter, LOOK_AHEAD))
     if lanczos.converged or len(lanczos.residuals) < 2:
         return lanczos.n_iter
     before, last = lanczos.residuals[-2:]
     rate = min(max(last / before, 0.01), 0.97)
     return lanczos.n_iter + int(np.ceil(np.log(tol / last) / np.log(rate)))
+
+
+@dataclass
+class Iterated:
+    """A solution, and how the iteration went."""
+
+    solution: Array
+    n_iter: int
+    converged: bool
+
+
+def iterate(
+    operator: Callable[[Array], Array],
+    right: Array,
+    shift: float,
+    *,
+    tol: float,
+    max_iter: int,
+    progress: Callable[[float], None] = quiet,
+) -> Iterated:
+    """Solve ``(operator + shift) x = right`` for every column, to the relative residual tol."""
+    running = _Running(right)
+    lanczos = _Lanczos(operator, right, np.array([shift]), running)
+    lanczos.run(tol, max_iter, progress, PATIENCE)
+    return Iterated(running.solution, lanczos.n_iter, lanczos.converged)
 
 
 class _Space:
@@ -89,7 +122,7 @@ class _Space:
         small, large = (n, d) if self.by_documents else (d, n)
         self.between = np.empty((large, width), dtype=centred.dtype)
         self.image = np.empty((small, width), dtype=centred.dtype)
-        self.basis = _Basis(small, width, centred.dtype)
+        self.basis = _Stored(small, width, centred.dtype)
 
     def operator(self, vectors: Array) -> Array:
         """``Y Yᵀ vectors`` or ``Yᵀ Y vectors``; the result is overwritten by the next call."""
@@ -123,10 +156,37 @@ def _front(buffer: Array, width: int) -> Array:
     return buffer.ravel()[: len(buffer) * width].reshape(len(buffer), width)
 
 
-class _Basis:
+class _Running:
+    """Two vectors of the basis, and the solution for one shift as it grows.
+
+    With the basis V and the tridiagonal matrix L D Lᵀ, the solution is P D⁻¹ L⁻¹ b for the
+    directions P = V L⁻ᵀ, and each direction follows from the one before.
+    """
+
+    def __init__(self, right: Array) -> None:
+        self.solution, self.direction = np.zeros_like(right), np.zeros_like(right)
+        self.slots = [np.empty_like(right), np.empty_like(right)]
+        self.count = 0
+
+    def append(self, vectors: Array, factor: Array) -> Array:
+        """The next vector: ``vectors`` with its columns multiplied by ``factor``."""
+        slot = self.slots[self.count % 2]
+        _scale(vectors, factor, slot)
+        self.count += 1
+        return slot
+
+    def extend(self, ratio: Array, weight: Array) -> None:
+        """Go on with the last vector: its row of L, and its entry of D⁻¹ L⁻¹ b."""
+        current = self.slots[(self.count - 1) % 2]
+        _scale(self.direction, -ratio[0], self.direction)
+        self.direction += current
+        _combine(self.direction[None], weight, self.solution)
+
+
+class _Stored:
     """Blocks of vectors, a few to an allocation: it grows, and is combined in few sweeps."""
 
-    PIECE = 8
+    PIECE = 8  # vectors per allocation
 
     def __init__(self, length: int, width: int, dtype: Any) -> None:
         self.length, self.width, self.dtype = length, width, dtype
@@ -148,34 +208,35 @@ class _Basis:
         return flat.reshape(self.PIECE, self.length, self.used)
 
     def append(self, vectors: Array, factor: Array) -> Array:
-        """Store ``vectors`` with its columns multiplied by ``factor``."""
-        from dcot.core.kernels import scale_columns
-
+        """The next vector: ``vectors`` with its columns multiplied by ``factor``."""
         slot: Array = self._piece(self.count // self.PIECE)[self.count % self.PIECE]
-        run_threads(scale_columns, vectors, factor.astype(self.dtype), slot, work=slot.size)
+        _scale(vectors, factor, slot)
         self.count += 1
         return slot
 
+    def extend(self, ratio: Array, weight: Array) -> None:
+        """Nothing: the vectors are combined at the end."""
+
     def combine(self, factors: Array) -> Array:
         """``Σ_k factors[k] · basis[k]``, factors by column."""
-        from dcot.core.kernels import add_combination
-
         out = np.zeros((self.length, self.used), dtype=self.dtype)
-        factors = factors.astype(self.dtype)
         for number, start in enumerate(range(0, len(factors), self.PIECE)):
-            part = factors[start : start + self.PIECE]
-            piece = self._piece(number)
-            run_threads(add_combination, piece, part, out, work=out.size * len(part))
+            _combine(self._piece(number), factors[start : start + self.PIECE], out)
         return out
 
 
 class _Lanczos:
     """Conjugate gradients for ``(operator + shift) x = right``, all shifts in one basis."""
 
-    def __init__(self, space: _Space, right: Array, shifts: Array) -> None:
-        self.operator, self.basis, self.right = space.operator, space.basis, right
+    def __init__(
+        self,
+        operator: Callable[[Array], Array],
+        right: Array,
+        shifts: Array,
+        basis: _Running | _Stored,
+    ) -> None:
+        self.operator, self.right, self.basis = operator, right, basis
         self.shifts = shifts[:, None]
-        self.basis.clear(right.shape[1])
         # The tridiagonal matrix plus each shift as L D Lᵀ, one row a step: the entries of D and
         # of L below the diagonal, and L⁻¹ times the right-hand side. Each is shifts × columns.
         self.pivots: list[Array] = []
@@ -185,8 +246,17 @@ class _Lanczos:
         self.n_iter = 0
         self.converged = False
 
-    def run(self, tol: float, max_iter: int) -> None:
-        """Extend the basis until every column has converged at every shift."""
+    def run(
+        self,
+        tol: float,
+        max_iter: int,
+        progress: Callable[[float], None] = quiet,
+        patience: int | None = None,
+    ) -> None:
+        """Extend the basis until every column has converged at every shift.
+
+        With ``patience``, stop after this many steps without a clearly smaller residual.
+        """
         norms = np.sqrt(_dots(self.right, self.right))
         current = self.basis.append(self.right, _inverse(norms))
         previous = np.zeros_like(current)
@@ -198,14 +268,21 @@ class _Lanczos:
             # What is below this is rounding: the basis of that column is exhausted.
             tiny = np.finfo(image.dtype).eps * size
             self._extend(alpha, beta, norms, tiny)
+            self.basis.extend(self.ratios[-1], self.forward[-1] / self.pivots[-1])
             beta = np.sqrt(_update(image, current, previous, alpha, beta))
             beta = np.where(beta <= tiny, 0.0, beta)
             residual = beta * np.abs(self.forward[-1] / self.pivots[-1])
             self.residuals.append(float((residual * _inverse(norms)).max()))
             self.converged = self.residuals[-1] <= tol
-            if self.converged or self.n_iter >= max_iter:
+            progress(_fraction(self.residuals, tol))
+            if self.converged or self.n_iter >= max_iter or self._stuck(patience):
                 return
             previous, current = current, self.basis.append(image, _inverse(beta))
+
+    def _stuck(self, patience: int | None) -> bool:
+        if patience is None or self.n_iter <= patience:
+            return False
+        return min(self.residuals[-patience:]) >= 0.9 * min(self.residuals[:-patience])
 
     def _extend(self, alpha: Array, beta: Array, norms: Array, tiny: Array) -> None:
         if self.n_iter:
@@ -222,6 +299,7 @@ class _Lanczos:
 
     def solution(self, index: int) -> Array:
         """The solution at one shift: back substitution, then a combination of the basis."""
+        assert isinstance(self.basis, _Stored)
         weights = [self.forward[-1][index] / self.pivots[-1][index]]
         for k in reversed(range(self.n_iter - 1)):
             own = self.forward[k][index] / self.pivots[k][index]
@@ -232,6 +310,28 @@ class _Lanczos:
 def _inverse(values: Array) -> Array:
     safe = np.where(values > 0, values, 1.0)
     return np.where(values > 0, 1.0 / safe, 0.0)
+
+
+def _fraction(residuals: Sequence[float], tol: float) -> float:
+    """How far the residual has come down from one, in steps of equal ratio."""
+    last = residuals[-1]
+    if last <= tol:
+        return 1.0
+    return float(min(0.99, max(0.0, np.log(last) / np.log(tol)))) if tol < 1 else 0.0
+
+
+def _scale(vectors: Array, factor: Array, out: Array) -> None:
+    from dcot.core.kernels import scale_columns
+
+    run_threads(scale_columns, vectors, factor.astype(out.dtype), out, work=out.size)
+
+
+def _combine(basis: Array, factors: Array, out: Array) -> None:
+    """``out += Σ_k factors[k] · basis[k]``, factors by column."""
+    from dcot.core.kernels import add_combination
+
+    factors = factors.astype(out.dtype)
+    run_threads(add_combination, basis, factors, out, work=out.size * len(factors))
 
 
 def _sums(vectors: Array) -> Array:
