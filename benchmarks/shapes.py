@@ -15,10 +15,11 @@ from benchmarks.measure import in_subprocess, matmul_rate, peak_memory, seconds
 from dcot import DCoT
 from dcot.core.centred import Centred
 from dcot.core.corruption import marginalise
+from dcot.core.fit import FitOptions
 from dcot.core.moments import Moments
+from dcot.core.plan import plan_in_memory, seconds_in_memory, shape_of
 from dcot.core.prototypes import choose_prototypes
 from dcot.core.solvers import SOLVERS, cg
-from dcot.core.solvers import choice as choosing
 
 SIZES = (1_000, 5_000, 30_000)
 PROTOTYPES = (100, 1_000, 3_000)
@@ -39,7 +40,7 @@ def measure(n: int, d: int, r: int, solver: str) -> None:
     matmul_rate(size=2000)  # BLAS has its own buffers from now on: they are not the solver's
     peak, _ = peak_memory(lambda: model(r, solver).fit(X))
     time = seconds(lambda: model(r, solver).fit(X), 3)
-    shape = choosing.shape_of(Centred.of(X, Moments.of(X).mean), min(r, d))
+    shape = shape_of(Centred.of(X, Moments.of(X).mean), min(r, d))
     print(time, peak, SOLVERS[solver].memory(shape))
 
 
@@ -55,12 +56,12 @@ def choice(n: int, d: int, r: int) -> tuple[str, float, dict[str, float]]:
     _ = centred.transpose  # every solver needs it
 
     def choose() -> str:
-        return choosing.choose(centred, targets, systems, limit=None, **options)
+        return plan_in_memory(centred, targets, systems, FitOptions(**options)).solver
 
     chosen = choose()
     iterations = cg.count_iterations(centred, targets, systems, **options)
-    shape = choosing.shape_of(centred, len(targets))
-    predicted = {s: choosing.seconds(s, centred, shape, iterations) for s in SOLVERS}
+    shape = shape_of(centred, len(targets))
+    predicted = {s: seconds_in_memory(s, centred, shape, iterations) for s in SOLVERS}
     return chosen, seconds(choose), predicted
 
 

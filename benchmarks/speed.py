@@ -104,8 +104,8 @@ def report_peak(solver: str) -> None:
     """Print peak, what must be held, and the prediction, in bytes."""
     from dcot.core.centred import Centred
     from dcot.core.moments import Moments
+    from dcot.core.plan import shape_of
     from dcot.core.solvers import SOLVERS
-    from dcot.core.solvers.choice import shape_of
 
     X = load("reuters").X
     one_layer(solver=solver, n_prototypes=20).fit(sp.csr_array(X[:300, :600]))

@@ -22,7 +22,7 @@ from dcot.core.fit import FitOptions, FittedDCoT, check_weights, fit, fit_moment
 from dcot.core.layers import Layer
 from dcot.core.moments import Moments
 from dcot.core.options import MAX_LAYERS, by_layer, check_integer, check_noise, check_number
-from dcot.core.solvers.choice import allowance
+from dcot.core.plan import Plan
 from dcot.errors import (
     InvalidInputError,
     InvalidParameterError,
@@ -42,10 +42,9 @@ from dcot.persistence.saving import (
     restore_container,
 )
 from dcot.runtime.progress import progress_for
-from dcot.runtime.resources import format_bytes, parse_bytes
+from dcot.runtime.resources import allowance, format_bytes, parse_bytes
 from dcot.stream import Blocks, Source, as_source
 from dcot.stream.fitting import fit_source
-from dcot.stream.plan import Plan
 from dcot.stream.writing import fingerprint, write_features
 
 Array = NDArray[Any]
@@ -500,9 +499,8 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     @property
     def plan_(self) -> Plan | None:
-        """How a source of batches was read and solved; None for documents in memory."""
-        plan: Plan | None = self._fitted().plan
-        return plan
+        """How the first layer was solved; None after ``partial_fit`` and loading."""
+        return self._fitted().plan
 
     @property
     def skipped_(self) -> dict[str, str]:

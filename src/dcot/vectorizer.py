@@ -15,13 +15,12 @@ from sklearn.utils.metaestimators import available_if
 
 from dcot._vectorizer_state import SaveableVectorizer
 from dcot.core.layers import Layer
-from dcot.core.solvers.choice import allowance
 from dcot.errors import InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import DCoT, moments_suffice
 from dcot.explain import Meaning, Readable, Reader
 from dcot.explain.reader import refuse_names
 from dcot.runtime.progress import progress_for
-from dcot.runtime.resources import parse_bytes
+from dcot.runtime.resources import allowance, parse_bytes
 from dcot.stream import LocalPasses, Once, Passes, Repeatable
 from dcot.stream.writing import fingerprint, write_features
 from dcot.text import TermCounter, TermWeighting

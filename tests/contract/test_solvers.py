@@ -9,9 +9,10 @@ from tests.reference import counts, explicit_layer
 
 from dcot.core.centred import Centred
 from dcot.core.corruption import marginalise
+from dcot.core.fit import FitOptions
 from dcot.core.moments import Moments
+from dcot.core.plan import plan_in_memory, shape_of
 from dcot.core.solvers import SOLVERS, Shape
-from dcot.core.solvers.choice import choose, shape_of
 
 SHAPES = [(40, 12, 5), (12, 40, 9), (30, 30, 30), (1, 5, 2), (5, 1, 1)]
 EXACT = {"tol": 1e-13, "max_iter": 500, "progress": lambda fraction: None}
@@ -138,6 +139,6 @@ def test_choice_avoids_what_does_not_fit():
     _, targets, moments, centred = build((300, 900, 20))
     shape = shape_of(centred, len(targets))
     limit = SOLVERS["cg"].memory(shape) * 1.01
-    options = {"tol": 1e-4, "max_iter": 100}
-    chosen = choose(centred, targets, [marginalise(moments, 0.8)], limit=limit, **options)
-    assert SOLVERS[chosen].memory(shape) <= limit
+    options = FitOptions(memory_limit=limit, max_iter=100)
+    plan = plan_in_memory(centred, targets, [marginalise(moments, 0.8)], options)
+    assert SOLVERS[plan.solver].memory(shape) == plan.memory <= limit

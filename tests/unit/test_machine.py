@@ -62,10 +62,10 @@ def test_a_forked_child_has_threads_of_its_own():
 
 def test_a_second_process_compiles_nothing(tmp_path):
     code = (
-        "import numpy as np; from dcot import DCoT, _kernels; "
+        "import numpy as np; from dcot import DCoT; from dcot.core import kernels; "
         "X = np.random.default_rng(0).random((30, 20)); DCoT(5, solver='cg').fit(X).transform(X); "
         "import scipy.sparse as sp; X = sp.csr_array(X); DCoT(5, solver='cg').fit(X).transform(X); "
-        "print(sum(sum(k.stats.cache_misses.values()) for k in vars(_kernels).values() "
+        "print(sum(sum(k.stats.cache_misses.values()) for k in vars(kernels).values() "
         "if hasattr(k, 'stats')))"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -15,12 +15,12 @@ from dcot.core.corruption import System
 from dcot.core.layers import DocumentsInMemory, Layer, OutputMoments, stack_layers
 from dcot.core.moments import Moments
 from dcot.core.options import FitOptions
+from dcot.core.plan import Plan, plan_in_memory
 from dcot.core.prototypes import choose_prototypes
 from dcot.core.representation import Representation
 from dcot.core.solvers import SOLVERS, primal
-from dcot.core.solvers.choice import allowance, check_memory, choose, shape_of
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
-from dcot.runtime.resources import format_bytes
+from dcot.runtime.resources import allowance, format_bytes
 
 Array = NDArray[Any]
 
@@ -35,7 +35,7 @@ class FittedDCoT:
     prototypes : columns of the prototypes, in increasing order
     n_documents : how many documents were learned from, or their total weight
     n_terms : columns of the documents
-    plan : how a source of batches was read; None for documents in memory
+    plan : how the first layer was solved; None for moments, and for a loaded model
     skipped : batches of a source that were left out, with the reason
     moments : what ``partial_fit`` adds to; None after other fits
     """
@@ -44,7 +44,7 @@ class FittedDCoT:
     prototypes: Array
     n_documents: float
     n_terms: int
-    plan: Any = None
+    plan: Plan | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
     moments: Moments | None = None
 
@@ -111,14 +111,15 @@ def fit_path(
         wanted = group[0][0]
         prototypes = choose_prototypes(wanted.prototypes, wanted.n_prototypes, moments)
         check_depth(len(prototypes), X.dtype.itemsize, max(o.n_layers for o, _ in group), wanted)
-        firsts = _first_layers(centred, moments, prototypes, group)
+        plan = plan_in_memory(centred, prototypes, [system for _, system in group], wanted)
+        firsts = _first_layers(plan.solver, centred, moments, prototypes, group)
         for (one, _), first in zip(group, firsts, strict=True):
             corpus = DocumentsInMemory(X, weights, allowance(one.memory_limit))
             layers = stack_layers(first, one, corpus)
             made = Representation(layers, one.output, one.normalize)
             if one.n_components is not None:
                 made = made.compressed(X, weights, one.n_components, one.random_state)
-            yield FittedDCoT(made, prototypes, moments.n, X.shape[1])
+            yield FittedDCoT(made, prototypes, moments.n, X.shape[1], plan)
 
 
 def fit_moments(moments: Moments, options: FitOptions) -> FittedDCoT:
@@ -172,22 +173,17 @@ def _together(first: tuple[FitOptions, System], other: tuple[FitOptions, System]
 
 
 def _first_layers(
+    solver: str,
     centred: Centred,
     moments: Moments,
     prototypes: Array,
     group: Sequence[tuple[FitOptions, System]],
 ) -> Iterator[Layer]:
     options, systems = group[0][0], [system for _, system in group]
-    solver, tol, max_iter = options.solver, options.tol, options.max_iter
-    limit = options.memory_limit
-    if solver == "auto":
-        solver = choose(centred, prototypes, systems, limit=limit, tol=tol, max_iter=max_iter)
-    else:
-        check_memory(solver, shape_of(centred, len(prototypes), len(systems)), limit)
     say = partial(options.progress, f"layer 1 ({solver})")
     say(0.0)
     solutions = SOLVERS[solver].solve(
-        centred, prototypes, systems, tol=tol, max_iter=max_iter, progress=say
+        centred, prototypes, systems, tol=options.tol, max_iter=options.max_iter, progress=say
     )
     for (one, system), solution in zip(group, solutions, strict=True):
         yield Layer.solved(solution, solver, system, moments, prototypes, one.squash)

@@ -79,9 +79,9 @@ class Layer:
         return np.tanh(values, out=values) if self.squash == "tanh" else values
 
 
-def row_blocks(n: int, row_bytes: float, block_bytes: float = BLOCK_BYTES) -> Iterator[slice]:
+def row_blocks(n: int, row_bytes: float, block_bytes: float | None = None) -> Iterator[slice]:
     """Slices of rows that are about ``block_bytes`` together, at least 64 rows each."""
-    rows = max(64, int(block_bytes // max(row_bytes, 1)))
+    rows = max(64, int((block_bytes or BLOCK_BYTES) // max(row_bytes, 1)))
     for start in range(0, n, rows):
         yield slice(start, min(start + rows, n))
 

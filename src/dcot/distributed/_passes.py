@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dcot.core.solvers.choice import allowance
 from dcot.distributed._leaves import (
     STACK_BYTES,
     Part,
@@ -22,7 +21,7 @@ from dcot.distributed._partitions import Failed, Partition, Recipe
 from dcot.distributed._running import LostError, Options, compute, shared
 from dcot.errors import InvalidInputError
 from dcot.runtime.progress import Progress, announce, silent
-from dcot.runtime.resources import format_bytes, n_threads
+from dcot.runtime.resources import allowance, format_bytes, n_threads
 from dcot.stream import Sum
 from dcot.stream.fitting import PART_BYTES
 from dcot.stream.passes import count_of

@@ -90,6 +90,14 @@ def free_memory() -> int | None:
     return max(0, min(candidates))
 
 
+def allowance(limit: float | None) -> float:
+    """Bytes that may be used: the limit that was set, or most of what is free."""
+    if limit is not None:
+        return limit
+    free = free_memory()
+    return float("inf") if free is None else 0.9 * free
+
+
 def parse_bytes(limit: float | str | None) -> float | None:
     """Read a memory limit: a number of bytes, ``"4GB"``, ``"500 MB"``, or None for no limit.
 

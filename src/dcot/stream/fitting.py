@@ -24,6 +24,7 @@ from dcot.core.corruption import System
 from dcot.core.fit import FitOptions, FittedDCoT, check_not_empty, check_weights
 from dcot.core.layers import Layer, OutputMoments, OutputsTotal, scatter_after, stack_layers
 from dcot.core.moments import Moments
+from dcot.core.plan import CorpusSize, Plan, plan_passes
 from dcot.core.prototypes import choose_prototypes
 from dcot.core.representation import Representation, compression_rows
 from dcot.core.solvers import Solution, primal
@@ -34,7 +35,6 @@ from dcot.runtime.progress import announce
 from dcot.stream import LocalPasses, Passes, Source
 from dcot.stream.blocks import AttachWeights, Block, ReadBlock
 from dcot.stream.packed import NotPositiveError, PackedScatter, SparseScatter
-from dcot.stream.plan import CorpusSize, Plan, choose_plan
 from dcot.stream.sums import (
     ColumnsSum,
     CountSum,
@@ -147,7 +147,7 @@ class _Fit:
         explicit = not isinstance(options.prototypes, str) and not callable(options.prototypes)
         r = min(len(options.prototypes) if explicit else options.n_prototypes, self.d)  # type: ignore[arg-type]
         again = self.blocks.rereadable
-        plan = choose_plan(corpus, r, self.dtype.itemsize, options, rereadable=again)
+        plan = plan_passes(corpus, r, self.dtype.itemsize, options, rereadable=again)
         self._check_passes()
         n = f"{corpus.n:,.0f}" if corpus.n else "?"
         size = f"{n} documents × {corpus.d:,} terms → {r:,} prototypes"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dcot.core.solvers._base import quiet
 from dcot.runtime.resources import run_threads
-from dcot.stream.sums import PANEL, panels_of
+from dcot.stream.sums import panels_of
 
 Array = NDArray[Any]
 
@@ -191,6 +191,3 @@ class SparseScatter:
 
         shift = -self.dtype.type(self.n) * (self.mean @ dense)
         return times(self.matrix, dense, self.mean, shift)
-
-
-__all__ = ["PANEL", "NotPositiveError", "PackedScatter", "SparseScatter"]

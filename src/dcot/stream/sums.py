@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from dcot.core.centred import Matrix, times
 from dcot.core.layers import CACHE_BYTES, Layer, OutputsTotal, row_blocks
 from dcot.core.moments import Moments
+from dcot.core.plan import PANEL
 from dcot.runtime.resources import run_threads
 from dcot.stream.blocks import Block
 
 Array = NDArray[Any]
 
-# Rows of a scatter matrix that are one array: a unit of storage, of factorising and of sending.
-PANEL = 1024
 FEW = 32  # where fewer than one cell in so many is met, those that are are noted one by one
 PAGE = 4096  # bytes that an operating system gives at a time, at the least
 
@@ -64,8 +63,9 @@ class MomentsSum:
         return left[0] + right[0], left[1] + right[1]
 
 
-def panels_of(d: int, rows: int = PANEL) -> list[tuple[int, int]]:
-    """First and last row of each panel."""
+def panels_of(d: int, rows: int | None = None) -> list[tuple[int, int]]:
+    """First row of each panel, and the one after its last."""
+    rows = rows or PANEL
     return [(start, min(start + rows, d)) for start in range(0, d, rows)]
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from dcot.core.centred import as_documents, precision
 from dcot.core.fit import FitOptions, FittedDCoT, check_weights
-from dcot.core.solvers.choice import allowance
+from dcot.core.plan import CorpusSize
 from dcot.errors import InvalidInputError
 from dcot.runtime.progress import announce
+from dcot.runtime.resources import allowance
 from dcot.stream import Passes
 from dcot.stream.blocks import AttachWeights, Block
 from dcot.stream.fitting import fit_passes
-from dcot.stream.plan import CorpusSize
 from dcot.text.pipeline import TextPipeline
 from dcot.text.streams import as_column
 from dcot.text.vocabulary import fit_counter

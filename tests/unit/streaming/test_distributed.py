@@ -136,19 +136,19 @@ def sparse_array():
 
 @pytest.mark.parametrize("way", ["packed", "sparse", "none"])
 def test_an_array_of_sparse_blocks(way, monkeypatch):
+    from dcot.core.plan import Plan
     from dcot.stream import fitting
-    from dcot.stream.plan import Plan
 
     plan = Plan(way, "cholesky" if way == "packed" else "cg", 0.0, 0.0, 0.0, 1, 20)
-    monkeypatch.setattr(fitting, "choose_plan", lambda *a, **k: plan)
-    monkeypatch.setattr("dcot.stream.sums.panels_of.__defaults__", (32,))
+    monkeypatch.setattr(fitting, "plan_passes", lambda *a, **k: plan)
+    monkeypatch.setattr("dcot.stream.sums.PANEL", 32)
     monkeypatch.setattr(_passes, "GROUP_BYTES", 50_000)
     got = on_dask.fit(DCoT(30, tol=1e-12), sparse_array(), cluster="threads")
     assert_same_model(got, DCoT(30, solver="primal").fit(X))
 
 
 def test_sums_that_workers_cannot_hold_together_take_several_passes(monkeypatch):
-    monkeypatch.setattr("dcot.stream.sums.panels_of.__defaults__", (32,))
+    monkeypatch.setattr("dcot.stream.sums.PANEL", 32)
     monkeypatch.setattr(_passes, "GROUP_BYTES", 20_000)
     monkeypatch.setattr(_passes, "_memory", lambda client: 500_000)
     said = []
@@ -278,13 +278,13 @@ def test_a_worker_killed_in_any_phase(client, expected, tmp_path, phase):
 @pytest.mark.parametrize("way", ["products", "components"])
 def test_a_worker_killed_in_the_passes_of_other_fits(client, tmp_path, monkeypatch, way):
     """Products of conjugate gradients where no matrix is kept, and the choice of components."""
+    from dcot.core.plan import Plan
     from dcot.stream import fitting
-    from dcot.stream.plan import Plan
 
     options = {"n_components": 5, "random_state": 0} if way == "components" else {"tol": 1e-12}
     if way == "products":
         plan = Plan("none", "cg", 0.0, 0.0, 0.0, 1, 30)
-        monkeypatch.setattr(fitting, "choose_plan", lambda *a, **k: plan)
+        monkeypatch.setattr(fitting, "plan_passes", lambda *a, **k: plan)
     collection = parts(faults.killing, str(tmp_path), 4, place=3)
     got = on_dask.fit(vectorizer(**options), collection, cluster=client, timeout=180)
     assert len((tmp_path / "killing.loads").read_text()) > 4

@@ -14,10 +14,10 @@ from tests.unit.streaming.same import assert_same_model
 
 from dcot import DCoT
 from dcot.core.fit import FitOptions
+from dcot.core.plan import CorpusSize, Plan, meetings, pass_plans, plan_passes
 from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
 from dcot.stream import Blocks, NpzFiles, Repeatable, fitting
-from dcot.stream.plan import CorpusSize, Plan, choose_plan, meetings, plans
 
 WAYS = [("packed", "cholesky", 40), ("packed", "cg", 40), ("sparse", "cg", 40), ("none", "cg", 40)]
 
@@ -36,7 +36,7 @@ def X():
 def way(request, monkeypatch):
     storage, method, width = request.param
     plan = Plan(storage, method, 0.0, 0.0, 0.0, 1, width)
-    monkeypatch.setattr(fitting, "choose_plan", lambda *a, **k: plan)
+    monkeypatch.setattr(fitting, "plan_passes", lambda *a, **k: plan)
     return request.param
 
 
@@ -44,7 +44,7 @@ def way(request, monkeypatch):
 def narrow_panels(monkeypatch):
     from dcot.stream import packed, sums
 
-    monkeypatch.setattr(sums.panels_of, "__defaults__", (32,))
+    monkeypatch.setattr(sums, "PANEL", 32)
     assert packed.panels_of(100)[0] == (0, 32)
 
 
@@ -268,21 +268,21 @@ def settings_for(limit, solver="auto"):
     ],
 )
 def test_the_choice_follows_the_corpus(d, n, limit, storage):
-    assert choose_plan(corpus(d, n), 1000, 4, settings_for(limit)).storage == storage
+    assert plan_passes(corpus(d, n), 1000, 4, settings_for(limit)).storage == storage
 
 
 def test_a_sparse_matrix_where_terms_rarely_meet():
     d, n = 100_000, 10**8
     short = corpus(d, n, length=4)
-    sparse = next(plan for plan in plans(short, 300, 4, 0.9) if plan.storage == "sparse")
-    packed = [plan for plan in plans(short, 300, 4, 0.9) if plan.storage == "packed"]
+    sparse = next(plan for plan in pass_plans(short, 300, 4, 0.9) if plan.storage == "sparse")
+    packed = [plan for plan in pass_plans(short, 300, 4, 0.9) if plan.storage == "packed"]
     assert sparse.memory < min(plan.memory for plan in packed)
-    assert choose_plan(short, 300, 4, settings_for(15e9)).storage in ("sparse", "none")
+    assert plan_passes(short, 300, 4, settings_for(15e9)).storage in ("sparse", "none")
 
 
 def test_less_memory_means_more_passes_not_failure():
-    wide = choose_plan(corpus(100_000, 10**5), 1000, 4, settings_for(5e9))
-    tight = choose_plan(corpus(100_000, 10**5), 1000, 4, settings_for(1.2e9))
+    wide = plan_passes(corpus(100_000, 10**5), 1000, 4, settings_for(5e9))
+    tight = plan_passes(corpus(100_000, 10**5), 1000, 4, settings_for(1.2e9))
     assert tight.memory <= 1.2e9 < wide.memory
     assert tight.passes > wide.passes
     assert tight.width < 1000

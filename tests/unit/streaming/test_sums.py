@@ -95,7 +95,7 @@ def test_moments_do_not_depend_on_the_pieces(monkeypatch):
     weights = np.linspace(0, 1, 500)
     one = MomentsSum()
     expected, size = one.add(None, Block(X, weights))
-    monkeypatch.setattr(sums.row_blocks, "__defaults__", (64 * 32 * 6,))
+    monkeypatch.setattr("dcot.core.layers.BLOCK_BYTES", 64 * 32 * 6)
     got, again = one.add(None, Block(X, weights))
     np.testing.assert_allclose(got.squares, expected.squares)
     np.testing.assert_allclose(got.document_frequency, expected.document_frequency)

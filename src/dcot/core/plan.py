@@ -1,0 +1,322 @@
+"""How a model is going to be fitted: the fastest way by prediction among those that fit in memory.
+
+Time is predicted from operation counts and the rates below, memory from the shapes. Documents in
+memory are solved by one of ``SOLVERS``; documents that are read in passes by way of a scatter
+matrix, packed or sparse, or by conjugate gradients whose products are passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.core.centred import Centred, gram_work
+from dcot.core.corruption import System
+from dcot.core.layers import BLOCK_BYTES
+from dcot.core.options import FitOptions
+from dcot.core.solvers import SOLVERS, Shape, cg, dual, primal
+from dcot.core.solvers._base import COLUMNS
+from dcot.errors import InvalidParameterError, OutOfMemoryError
+from dcot.runtime.resources import allowance, format_bytes, n_threads
+
+Array = NDArray[Any]
+
+# Operations per second and thread, measured with benchmarks/speed.py. Only their ratios matter
+# for the choice, and these differ far less between machines than the rates themselves.
+DENSE = 60e9  # factorising and solving, float32; half of it in float64
+SPARSE = 8e9  # sparse times dense with the vector work of an iteration, float32; half in float64
+SCATTERED = 1.2e9  # additions into a dense Gram matrix
+SETUP_SECONDS = 2e-3  # what every solver does once
+FREE_DIRECT_SECONDS = 0.005  # a direct solver that takes no longer is taken: its digits are free
+LOOK_AHEAD_SECONDS = 0.05  # below this, looking ahead costs more than it can save
+# Measured with ``python -m benchmarks.scale constants``; operations per second and thread.
+PAIRS = 0.06e9  # pairs of terms added to a scatter matrix in panels
+SPARSE_PAIRS = 0.04e9  # the same to a sparse one
+READ = 30e6  # values of a matrix read and checked, where no pass was timed
+# A batch of texts and its weighted terms, beside whatever is kept; and with its products.
+TEXT_BYTES = 30e6
+BATCH_BYTES = TEXT_BYTES + 2 * BLOCK_BYTES
+# Below this, noise hardly makes the system regular, and the solution of least norm is needed.
+SMALLEST_SHIFT = 1e-5
+# Rows of a packed scatter matrix that are one array: a unit of storage and of factorising.
+PANEL = 1024
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One way to fit.
+
+    Attributes
+    ----------
+    storage : what is kept: ``"documents"``, a ``"gram"`` matrix, a ``"packed"``, ``"sparse"`` or
+        ``"dense"`` scatter matrix, or ``"none"``
+    method : ``"cholesky"``, ``"cg"`` or ``"least norm"``
+    memory : bytes at the peak, beside what the process had before
+    seconds : reading, summing and solving
+    fixed : the part of the seconds that does not grow with the documents
+    passes : over the documents, expected
+    width : right-hand sides at a time
+    """
+
+    storage: str
+    method: str
+    memory: float
+    seconds: float
+    fixed: float = 0.0
+    passes: int = 1
+    width: int = 0
+
+    @property
+    def solver(self) -> str:
+        if self.method == "cg":
+            return "cg"
+        return "dual" if self.storage == "gram" else "primal"
+
+    def __str__(self) -> str:
+        kept = {
+            "documents": "the documents",
+            "gram": "a Gram matrix of the documents",
+            "packed": "a packed symmetric scatter matrix",
+            "sparse": "a sparse scatter matrix",
+            "dense": "a dense scatter matrix",
+            "none": "no scatter matrix, products by passes over the documents",
+        }[self.storage]
+        return (
+            f"{kept}, {self.method}: about {format_bytes(self.memory)}, {self.seconds:.0f} s "
+            f"({self.fixed:.0f} s of it whatever the number of documents), {self.passes} "
+            f"pass{'es' if self.passes != 1 else ''}"
+        )
+
+
+def fastest(plans: Sequence[Plan]) -> Plan:
+    return min(plans, key=lambda plan: plan.seconds)
+
+
+# -- documents in memory ------------------------------------------------------------------------
+
+_KEPT = {"dual": ("gram", "cholesky"), "primal": ("dense", "cholesky"), "cg": ("documents", "cg")}
+
+
+def plan_in_memory(
+    centred: Centred, targets: Array, systems: Sequence[System], options: FitOptions
+) -> Plan:
+    """The fastest solver among those that fit, or the one that was asked for."""
+    shape = shape_of(centred, len(targets), len(systems))
+    wanted = [name for name in SOLVERS if options.solver in ("auto", name)]
+    fitting = [name for name in wanted if SOLVERS[name].memory(shape) <= _budget(options)]
+    if not fitting:
+        raise _too_large(min(wanted, key=lambda name: SOLVERS[name].memory(shape)), shape, options)
+    if len(fitting) == 1:
+        return _plan(fitting[0], centred, shape)
+    direct = [_plan(name, centred, shape) for name in fitting if name != "cg"]
+    if systems[0].shift == 0:
+        # Without noise the system may be singular, and the iteration slow.
+        return min(direct, key=lambda plan: plan.memory)
+    seconds = fastest(direct).seconds
+    few = _plan("cg", centred, shape, cg.LOOK_AHEAD)
+    if "cg" not in fitting or seconds <= max(FREE_DIRECT_SECONDS, few.seconds):
+        return fastest(direct)
+    iterations = _iterations(centred, targets, systems, options, shape, seconds)
+    return fastest([*direct, _plan("cg", centred, shape, iterations)])
+
+
+def _iterations(
+    centred: Centred,
+    targets: Array,
+    systems: Sequence[System],
+    options: FitOptions,
+    shape: Shape,
+    direct: float,
+) -> int:
+    """How many iterations of cg to expect; looked at, where it is not clear and worth it."""
+    shift, max_iter = systems[0].shift, options.max_iter
+    many = int(12 * (1 + 1 / shift))  # more than we have seen at this noise
+    if direct < LOOK_AHEAD_SECONDS:
+        return min(int(np.ceil(5 / shift)), max_iter)
+    if direct >= _plan("cg", centred, shape, many).seconds:
+        return many
+    ahead = min(max_iter, many)
+    return cg.count_iterations(centred, targets, systems, tol=options.tol, max_iter=ahead)
+
+
+def shape_of(centred: Centred, n_targets: int, n_systems: int = 1) -> Shape:
+    n, d = centred.shape
+    size = np.dtype(centred.dtype).itemsize
+    return Shape(n, d, n_targets, centred.nnz, size, n_systems)
+
+
+def _plan(solver: str, centred: Centred, shape: Shape, iterations: int = 0) -> Plan:
+    time = seconds_in_memory(solver, centred, shape, iterations)
+    return Plan(*_KEPT[solver], SOLVERS[solver].memory(shape), time, width=shape.r)
+
+
+def seconds_in_memory(solver: str, centred: Centred, shape: Shape, iterations: int) -> float:
+    """Predicted time of one solver on this machine; rough, but right in proportion."""
+    speed = n_threads() * 4 / shape.itemsize
+    result = 3 * shape.n_systems * shape.result / 5e9
+    if solver == "cg":
+        work = cg.sparse_work(shape, iterations) * 2 / (SPARSE * speed)
+        return work + result + SETUP_SECONDS
+    by_documents = solver == "dual"
+    matrix = centred.X if by_documents else centred.transpose
+    flops = dual.flops(shape) if by_documents else primal.flops(shape)
+    size = shape.n if by_documents else shape.d
+    fill = gram_work(matrix) / (SCATTERED * n_threads()) + 3.0 * size**2 * shape.itemsize / 8e9
+    # small factorisations are slower, operation by operation
+    dense = shape.n_systems * flops / (DENSE * speed) * (1 + 800 / size)
+    return fill + dense + result + SETUP_SECONDS
+
+
+def _budget(options: FitOptions) -> float:
+    return allowance(options.memory_limit)
+
+
+def _too_large(solver: str, shape: Shape, options: FitOptions) -> OutOfMemoryError:
+    needed, allowed = SOLVERS[solver].memory(shape), _budget(options)
+    others = [name for name in SOLVERS if SOLVERS[name].memory(shape) <= allowed]
+    way_out = f"solver={others[-1]!r} fits" if others else "use fewer n_prototypes or terms"
+    return OutOfMemoryError(
+        f"solver={solver!r} needs about {format_bytes(needed)} for {shape.n} documents × "
+        f"{shape.d} terms → {shape.r} prototypes, and {format_bytes(allowed)} are allowed: "
+        f"{way_out}, set dtype='float32' if it is not, or raise memory_limit"
+    )
+
+
+# -- documents in passes ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CorpusSize:
+    """What is known of a corpus before it is summed.
+
+    Attributes
+    ----------
+    d : terms
+    n, nnz : documents and values
+    pairs : pairs of terms in a document, Σ l(l+1)/2
+    frequency : document frequency of each term, or None
+    pass_seconds : what reading all documents once takes, or None
+    """
+
+    d: int
+    n: float
+    nnz: float
+    pairs: float
+    frequency: Array | None = None
+    pass_seconds: float | None = None
+
+    @property
+    def cells(self) -> float:
+        """Entries other than zero of the scatter matrix's lower triangle, at the most (about)."""
+        all_cells = self.d * (self.d + 1) / 2
+        if not self.n:
+            return all_cells
+        most = min(self.pairs, all_cells)
+        if self.frequency is None:
+            return most
+        return min(most, meetings(self.frequency, self.n))
+
+
+def meetings(frequency: Array, n: float) -> float:
+    """Expected number of pairs of terms that share a document, were they independent.
+
+    Real terms come in topics and meet fewer others, so this is an upper estimate.
+    """
+    positive = frequency[frequency > 0]
+    if not len(positive):
+        return 0.0
+    edges = np.geomspace(positive.min(), positive.max() * 1.001, 65)
+    counts, _ = np.histogram(positive, edges)
+    middle = np.sqrt(edges[:-1] * edges[1:])
+    chance = -np.expm1(-np.multiply.outer(middle, middle) / n)
+    return float(counts @ chance @ counts) / 2 + len(positive) / 2
+
+
+def pass_plans(corpus: CorpusSize, r: int, itemsize: int, noise: float) -> list[Plan]:
+    """All ways, with their costs."""
+    d, s, threads = corpus.d, itemsize, n_threads()
+    dense, sparse = DENSE * threads * 4 / s, SPARSE * threads * 4 / s
+    half, block = d * (d + PANEL) / 2.0 * s, float(d) * r * s
+    read = corpus.pass_seconds if corpus.pass_seconds is not None else corpus.nnz / READ
+    if noise / (1 - noise) <= SMALLEST_SHIFT:
+        fill = read + corpus.pairs / (PAIRS * threads)
+        # an eigendecomposition costs some twenty factorisations, in double precision
+        fixed = 9.0 * d**3 * 2 / (DENSE * threads)
+        memory = float(d) * d * (2 * s + 24) + 2 * block + BATCH_BYTES
+        return [Plan("dense", "least norm", memory, fill + fixed, fixed, 1, r)]
+    steps = int(np.ceil(5 / noise))
+    fill = read + corpus.pairs / (PAIRS * threads)
+    factor = (d**3 / 3 + 2.0 * d * d * r) / dense
+    direct = half + 2 * block + 1.0 * d * min(r, COLUMNS) * s
+    found = [Plan("packed", "cholesky", direct, fill + factor, factor, 1, r)]
+    rest = 7 * block
+    fixed = steps * 2.0 * d * d * r / dense
+    found.append(Plan("packed", "cg", half + rest, fill + fixed, fixed, 1, r))
+    cells = 2 * corpus.cells
+    fill = read + corpus.pairs / SPARSE_PAIRS  # on one thread
+    fixed = steps * 2 * cells * r / sparse
+    memory = 2 * cells * (4 + s) + rest
+    found.append(Plan("sparse", "cg", memory, fill + fixed, fixed, 1, r))
+    each = read + 4 * corpus.nnz * r / sparse
+    vectors = steps * 8 * block / 8e9
+    found.append(Plan("none", "cg", rest, (steps + 1) * each + vectors, vectors, steps + 2, r))
+    return [
+        replace(plan, memory=plan.memory + (BATCH_BYTES if plan.method == "cg" else TEXT_BYTES))
+        for plan in found
+    ]
+
+
+def plan_passes(
+    corpus: CorpusSize, r: int, itemsize: int, options: FitOptions, *, rereadable: bool = True
+) -> Plan:
+    """The fastest way among those that fit in memory and that the source allows."""
+    wanted = options.solver
+    if wanted == "dual":
+        raise InvalidParameterError(
+            "solver='dual' holds the documents, which a source of batches is there to avoid: use "
+            "'auto', 'primal' or 'cg', or fit one matrix"
+        )
+    budget = _budget(options)
+    able = pass_plans(corpus, r, itemsize, options.noise[0])
+    able = [plan for plan in able if wanted in ("auto", plan.solver) or plan.storage == "dense"]
+    if not rereadable:
+        able = [plan for plan in able if plan.storage != "none"]
+    fitting = [plan for plan in able if plan.memory <= budget]
+    fitting += [narrow for plan in able if (narrow := narrowed(plan, corpus, itemsize, budget))]
+    if not fitting:
+        raise _too_large_for_passes(
+            min(able, key=lambda plan: plan.memory), corpus, r, budget, rereadable
+        )
+    return fastest(fitting)
+
+
+def narrowed(plan: Plan, corpus: CorpusSize, itemsize: int, budget: float) -> Plan | None:
+    """Products by passes for fewer right-hand sides at a time: more passes, less memory."""
+    if plan.storage != "none" or plan.memory <= budget:
+        return None
+    result = float(corpus.d) * plan.width * itemsize  # W itself has to fit
+    column = 6.0 * corpus.d * itemsize
+    width = int((budget - result - BATCH_BYTES) // column)
+    if width < min(32, plan.width):
+        return None
+    sweeps = -(-plan.width // width)
+    memory = result + width * column + BATCH_BYTES
+    passes = 1 + sweeps * (plan.passes - 1)
+    read = corpus.pass_seconds if corpus.pass_seconds is not None else corpus.nnz / READ
+    seconds = plan.seconds + (passes - plan.passes) * read
+    return replace(plan, memory=memory, seconds=seconds, passes=passes, width=width)
+
+
+def _too_large_for_passes(
+    plan: Plan, corpus: CorpusSize, r: int, budget: float, rereadable: bool
+) -> OutOfMemoryError:
+    again = "" if rereadable else "a source that can be read again, "
+    return OutOfMemoryError(
+        f"{corpus.d:,} terms → {r:,} prototypes need about {format_bytes(plan.memory)} at the "
+        f"least, and {format_bytes(budget)} are allowed: use {again}solver='auto', fewer terms "
+        "(min_df, max_features) or n_prototypes, or raise memory_limit"
+    )
