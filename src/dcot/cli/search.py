@@ -138,8 +138,13 @@ def _show(session: Session, hits: Any, titled: bool) -> None:
     if not len(hits):
         session.show("Nothing found.")
         return
-    rows = [(hit.rank, hit.score, str(hit.id), _described(hit)) for hit in hits]
-    session.show(table(["", "score", "id", "document"], rows, cut="document"))
+    # the score of a hybrid search is relative to the best document, and reads as certainty
+    measures = [name for name in ("similarity", "bm25") if getattr(hits[0], name) is not None]
+    rows = [
+        (hit.rank, *(getattr(hit, name) for name in measures), str(hit.id), _described(hit))
+        for hit in hits
+    ]
+    session.show(table(["", *measures, "id", "document"], rows, cut="document"))
 
 
 def _described(hit: Any) -> str:

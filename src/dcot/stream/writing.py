@@ -67,7 +67,7 @@ def write_features(
     try:
         writer.start(noted.rows)
         if noted.rows:
-            announce(progress, f"{path}: going on after {noted.rows:,} documents")
+            announce(progress, f"{path}: resuming after {noted.rows:,} documents")
         rows = _copy(transform, source, path, noted, writer, progress)
         writer.finish(rows)
         _progress_file(path).unlink(missing_ok=True)
@@ -130,14 +130,14 @@ def _read(source: Source) -> Iterator[Batch]:
         if isinstance(error, DcotError):
             raise
         raise InvalidInputError(
-            f"the source cannot be read: {error}; what is written stays, and the same call goes on "
-            "when the source can be read again"
+            f"the source cannot be read: {error}; what is written stays, and the same call "
+            "resumes the work when the source can be read again"
         ) from error
 
 
 def _check_same(path: Path, begun: Noted, here: Noted) -> None:
     """The batches that are skipped have to be those that were written."""
-    advice = "give the same source, or set overwrite=True to start again"
+    advice = "give the same source, or start again with overwrite=True (--overwrite)"
     if (here.batches, here.rows) != (begun.batches, begun.rows):
         raise InvalidInputError(
             f"{path} was begun from a source whose first {begun.batches} batches had "
@@ -145,8 +145,8 @@ def _check_same(path: Path, begun: Noted, here: Noted) -> None:
         )
     if here.checksum != begun.checksum:
         raise InvalidInputError(
-            f"{path} was begun from a source whose first {begun.rows:,} documents were others than "
-            f"now: {advice}"
+            f"{path} was begun from a source whose first {begun.rows:,} documents were not "
+            f"those of now: {advice}"
         )
 
 
@@ -254,17 +254,17 @@ def _begin(path: Path, fresh: Noted, overwrite: bool, resume: bool) -> Noted:
         noted = Noted(**found)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(
-            f"{record} is damaged: set overwrite=True to start again"
+            f"{record} is damaged: start again with overwrite=True (--overwrite)"
         ) from error
     if "checksum" not in found:
         raise InvalidInputError(
-            f"{path} was begun by an older version of dcot, which did not note all that is needed "
-            "to go on: set overwrite=True to start again"
+            f"{path} was begun by an older version of dcot, which did not record all that is "
+            "needed to resume: start again with overwrite=True (--overwrite)"
         )
     if (noted.model, noted.width, noted.dtype) != (fresh.model, fresh.width, fresh.dtype):
         raise InvalidParameterError(
-            f"{path} was begun with another model: go on with that one, or set overwrite=True to "
-            "start again"
+            f"{path} was begun with another model: resume with that one, or start again with "
+            "overwrite=True (--overwrite)"
         )
     return noted
 
@@ -285,7 +285,7 @@ def _note(path: Path, noted: Noted, writer: Writer, here: Noted) -> None:
 
 
 def _cannot_write(error: OSError, path: Path, noted: Noted, anew: bool) -> OutputError:
-    what = "make room" if error.errno in FULL else "see to it"
+    what = "make room" if error.errno in FULL else "fix the problem"
     how = ", with resume=True," if anew else ""
     return OutputError(
         f"{path}: {reason_of(error)}. The features of {noted.rows:,} documents are written and "

@@ -280,7 +280,7 @@ def test_what_another_model_began_is_not_taken_up(shelf):
     done = run("transform", "model", "news.txt", "-o", "f.npy")
     assert done.code == 1
     assert "begun with another model" in done.err
-    assert "overwrite=True to start again" in done.err
+    assert "start again with overwrite=True (--overwrite)" in done.err
     assert run("transform", "model", "news.txt", "-o", "f.npy", "--overwrite").code == 0
 
 

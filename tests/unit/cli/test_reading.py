@@ -79,6 +79,10 @@ def test_search(shelf):
     assert found["hits"][0]["text"] == expected[0].text
     text = run("search", "index", "opec output", "-k", 3).out
     assert str(expected.ids[0]) in text
+    assert text.split()[:4] == ["similarity", "bm25", "id", "document"]  # no score of 1.000
+    assert f"{expected[0].similarity:.3f}" in text
+    only = run("search", "index", "opec output", "--hybrid", 0).out
+    assert only.split()[:3] == ["bm25", "id", "document"]
 
 
 def test_share_of_meaning(shelf):

@@ -153,7 +153,7 @@ def test_other_documents_are_not_mixed_in(model, X, tmp_path, dense):
     other[60, 7] += 1
     other = other if dense else sp.csr_array(other)
     record = (tmp_path / "z.npy.progress").read_text()
-    with pytest.raises(InvalidInputError, match=r"first 150 documents were others than now: give"):
+    with pytest.raises(InvalidInputError, match=r"first 150 documents were not those of now: give"):
         model.transform_to(lambda: broken(other, 99), path)
     assert (tmp_path / "z.npy.progress").read_text() == record
     model.transform_to(lambda: broken(rows, 99), path)
@@ -175,7 +175,7 @@ def test_other_texts_are_not_mixed_in(tmp_path, column):
 
     with pytest.raises(RuntimeError):
         model.transform_to(lambda: given(end=True), tmp_path / "z")
-    with pytest.raises(InvalidInputError, match="100 documents were others"):
+    with pytest.raises(InvalidInputError, match="100 documents were not those"):
         model.transform_to(lambda: given(changed=50), tmp_path / "z")
     model.transform_to(given, tmp_path / "z")
     model.transform_to(given, tmp_path / "whole")
