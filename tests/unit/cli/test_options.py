@@ -89,6 +89,25 @@ def test_candidates_that_help_shows_are_those_of_the_classifier(name):
     assert read == GRID[name]
 
 
+CHOICES = [(fit.fit, DCoT, name) for name in ("squash", "output", "normalize", "solver")] + [
+    (train.train, DCoTClassifier, "selection")
+]
+
+
+@pytest.mark.parametrize(("command", "cls", "name"), CHOICES, ids=lambda one: str(one))
+def test_choices_are_those_of_the_estimator(command, cls, name):
+    option = parameters(command)["features" if name == "output" else name]
+    offered = set(get_args(option.annotation.__origin__)) - {"none"}
+    assert offered == literals(parameters(cls)[name].annotation) - {"none"}
+
+
+def literals(annotation):
+    """All values of the Literals in a type."""
+    if get_origin(annotation) is Literal:
+        return set(get_args(annotation))
+    return set().union(*map(literals, get_args(annotation)))
+
+
 def information(parameter):
     return parameter.annotation.__metadata__[0]
 
