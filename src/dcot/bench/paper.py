@@ -17,7 +17,7 @@ from dcot.bench.profiles import Profile, profile_of
 from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.store import Store
 from dcot.bench.systems import Encoder, StaticEmbeddings, System
-from dcot.datasets._location import search_dirs
+from dcot.datasets._files import search_dirs
 from dcot.errors import InvalidParameterError
 from dcot.runtime.progress import Progress, silent
 

@@ -79,7 +79,7 @@ def _entries(path: Path) -> Iterator[dict[str, Any]]:
     for number, line in _lines(path):
         try:
             entry = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DatasetError(f"{path}, line {number}, is not JSON ({error})") from None
         if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
             raise DatasetError(f"{path}, line {number}: expected an object with _id and text")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from dcot.errors import InvalidParameterError, NotAvailableError
+from dcot.errors import DatasetError, InvalidParameterError, NotAvailableError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Corpus", "Part"]
+__all__ = ["Corpus", "Part", "check_figures"]
 
 Part = Literal["all", "train", "test", "unlabelled"]
 
@@ -182,3 +182,27 @@ class Corpus:
             if text:
                 lines.append(textwrap.fill(title + " ".join(text.split()), 88))
         return "\n".join(lines)
+
+
+def check_figures(corpus: Corpus, source: str, **expected: int) -> Corpus:
+    """Compare the corpus with its published figures and return it.
+
+    Figures: ``documents``, ``train``, ``test``, ``unlabelled``, ``classes``, ``train_classes``,
+    ``terms``.
+    """
+    found = {
+        "documents": corpus.n_documents,
+        "train": len(corpus.train),
+        "test": len(corpus.test),
+        "unlabelled": len(corpus.unlabelled),
+        "classes": len(corpus.target_names),
+        "train_classes": len(set(corpus.train_labels.tolist())),
+        "terms": 0 if corpus.counts is None else int(corpus.counts.shape[1]),
+    }
+    wrong = [f"{found[key]} {key} (expected {n})" for key, n in expected.items() if found[key] != n]
+    if wrong:
+        raise DatasetError(
+            f"{source} is not the corpus {corpus.name!r} that it should be: it has "
+            f"{', '.join(wrong)}. Get the original file again; see docs/data.md."
+        )
+    return corpus

@@ -10,9 +10,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from dcot.datasets._checks import check_figures
-from dcot.datasets._corpus import Corpus
-from dcot.datasets._location import find_file
+from dcot.datasets._corpus import Corpus, check_figures
+from dcot.datasets._files import find_file
 from dcot.errors import DatasetError, InvalidParameterError
 
 __all__ = ["load_dmoz"]

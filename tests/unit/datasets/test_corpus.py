@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dcot.datasets import Corpus
-from dcot.datasets._checks import check_figures
+from dcot.datasets._corpus import check_figures
 from dcot.errors import DatasetError, InvalidParameterError, NotAvailableError
 
 

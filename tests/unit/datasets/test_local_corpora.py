@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
 from collections import Counter
@@ -147,6 +148,28 @@ def test_wrong_archive(no_places: Path, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="has 1 stories, expected 21578"):
         load_reuters_text(tmp_path)
     path.write_bytes(path.read_bytes()[:-80])
+    with pytest.raises(DatasetError, match="cannot be read as an archive"):
+        load_reuters_text(tmp_path)
+
+
+def test_an_archive_that_unpacks_to_too_much(
+    no_places: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dcot.datasets._reuters._MAX_ARCHIVE_BYTES", 1000)
+    with tarfile.open(tmp_path / "reuters21578.tar.gz", "w:gz") as archive:
+        for name in ("a.sgm", "../../outside.sgm"):
+            member = tarfile.TarInfo(name)
+            member.size = 600
+            archive.addfile(member, io.BytesIO(b"0" * 600))
+    with pytest.raises(DatasetError, match="unpacks to more than 1,000 bytes"):
+        load_reuters_text(tmp_path)
+    assert not (tmp_path.parent.parent / "outside.sgm").exists()
+
+
+def test_a_damaged_archive(no_places: Path, tmp_path: Path) -> None:
+    content = bytearray(gzip.compress(bytes(range(256)) * 400))
+    content[40:60] = b"\xff" * 20
+    (tmp_path / "reuters21578.tar.gz").write_bytes(bytes(content))
     with pytest.raises(DatasetError, match="cannot be read as an archive"):
         load_reuters_text(tmp_path)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dcot.datasets._reuters_text import _choose, _text
-from dcot.datasets._sgml import Story, parse_sgml
+from dcot.datasets._reuters import Story, _choose, _text, parse_sgml
 
 
 def sgml(text: str, topics: str = "", split: str = "TRAIN", kind: str = "") -> bytes:

