@@ -120,6 +120,6 @@ def restore_weighting(contents: Contents, n_terms: int) -> TermWeighting:
     weighting._check_settings()
     weighting.n_documents_ = count(settings, "n_documents")
     weighting.mean_length_ = setting(settings, "mean_length", float)
-    weighting.idf_ = contents.array("idf", (n_terms,))
+    weighting.idf_ = contents.array("idf", (n_terms,), largest=1e6)
     weighting.n_features_in_ = n_terms
     return weighting

@@ -219,7 +219,7 @@ def _cv_results(contents: Contents) -> dict[str, Any]:
         found[f"param_{field.name}"] = np.array(values, dtype=object)
     for name in (*_MEASURED, "rank_test_error"):
         kinds = "i" if name.startswith("rank") else "f"
-        found[name] = contents.array(f"cv.{name}", (len(settings),), kinds)
+        found[name] = contents.array(f"cv.{name}", (len(settings),), kinds, finite=False)
     return found
 
 

@@ -1,7 +1,16 @@
-"""What a model folder holds, in memory; and how a loader asks for it without trusting it."""
+"""What a model folder holds, in memory, and how a loader asks for it without trusting it.
+
+Settings are JSON. What JSON does not have (tuples, sets, arrays, dtypes) is marked by a key:
+
+>>> encode("noise", (0.9, 0.8))
+{'$tuple': [0.9, 0.8]}
+>>> decode(encode("noise", (0.9, 0.8)))
+(0.9, 0.8)
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -9,10 +18,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.errors import ModelFormatError
+from dcot.errors import InvalidTypeError, ModelFormatError
+from dcot.persistence.precision import PACKED, SCALE, widened
 
 Array = NDArray[Any]
 Kind = TypeVar("Kind")
+
+DAMAGED = "; the folder was damaged or changed after it was saved: save the model again"
+MAX_COUNT = 2**48  # more documents, terms or steps than any model has
+MAX_JSON_ARRAYS = 1 << 24  # bytes that all arrays in the settings may take in memory
+MAX_CHECKED_BYTES = 1 << 20  # of a mapped array: looking for NaN in it would read it from the disk
 
 
 @dataclass
@@ -27,6 +42,8 @@ class Contents:
     weights : matrices that may be saved with less precision, and are float32 again after that
     vocabulary : terms in the order of the columns, or None
     facts : lines of the model card, label and value
+    mapped : whether the arrays are on the disk
+    used : names of the arrays that were asked for
     """
 
     kind: str
@@ -35,26 +52,42 @@ class Contents:
     weights: dict[str, Array] = field(default_factory=dict)
     vocabulary: list[str] | None = None
     facts: list[tuple[str, str]] = field(default_factory=list)
+    mapped: bool = False
+    used: set[str] = field(default_factory=set)
 
-    def array(self, name: str, shape: tuple[int, ...], kinds: str = "f") -> Array:
-        """An array that has to be there, of this shape and of one of these kinds of dtype."""
+    def array(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        kinds: str = "f",
+        *,
+        finite: bool = True,
+        largest: float = np.inf,
+    ) -> Array:
+        """An array that has to be there, of this shape and of one of these kinds of dtype.
+
+        Weights in 16 or 8 bits become float32. NaN and infinity are refused unless ``finite`` is
+        False, and so are numbers above ``largest``; a large array on the disk is not searched for
+        them.
+        """
         found = self.arrays.get(name)
         if found is None:
-            found = self.weights.get(name)
-        if found is None:
             raise ModelFormatError(f"the array {name!r} is missing{DAMAGED}")
-        if found.shape != shape or found.dtype.kind not in kinds:
+        packed = found.dtype in PACKED and "f" in kinds
+        if found.shape != shape or not (packed or found.dtype.kind in kinds):
             raise ModelFormatError(
                 f"the array {name!r} is {found.dtype} of shape {found.shape}, which does not fit "
                 f"the rest of the model: shape {shape} was expected{DAMAGED}"
             )
-        return found
-
-    def finite(self, name: str, shape: tuple[int, ...]) -> Array:
-        """An array of finite numbers."""
-        found = self.array(name, shape)
-        if not np.isfinite(found).all():
-            raise ModelFormatError(f"the array {name!r} has NaN or infinite values{DAMAGED}")
+        self.used.add(name)
+        if packed:
+            self.used.add(name + SCALE)
+            found = widened(name, found, self.arrays.get(name + SCALE))
+        looked_at = found.nbytes <= MAX_CHECKED_BYTES or packed or not self.mapped
+        if finite and found.dtype.kind == "f" and looked_at and not _within(found, largest):
+            raise ModelFormatError(
+                f"the array {name!r} has NaN, infinite or very large values{DAMAGED}"
+            )
         return found
 
     def indices(self, name: str, shape: tuple[int, ...], n: int) -> Array:
@@ -77,12 +110,32 @@ class Contents:
             raise ModelFormatError(f"the offsets {name!r} are not in order{DAMAGED}")
         return found
 
-    def has(self, name: str) -> bool:
-        """Whether there is an array of this name."""
-        return name in self.arrays or name in self.weights
+    def part(self, prefix: str, kind: str, settings: dict[str, Any]) -> Contents:
+        """A model inside the model: the arrays whose names begin with ``prefix``."""
+        names = [name for name in self.arrays if name.startswith(prefix)]
+        self.used |= set(names)  # whoever reads the part checks that all are used
+        own = {name.removeprefix(prefix): self.arrays[name] for name in names}
+        return Contents(kind, settings, own, vocabulary=self.vocabulary, mapped=self.mapped)
+
+    def check_all_used(self) -> None:
+        """Refuse arrays that nothing asked for."""
+        rest = sorted(set(self.arrays) - self.used)
+        if rest:
+            raise ModelFormatError(
+                f"the folder has arrays that do not belong to the model: {rest[:3]!s:.120}{DAMAGED}"
+            )
 
 
-DAMAGED = "; the folder was damaged or changed after it was saved: save the model again"
+def _within(array: Array, largest: float) -> bool:
+    """Whether all numbers are finite and not larger than ``largest``, by blocks."""
+    step = max(1, (1 << 20) // max(1, array[:1].size))
+    blocks = (np.abs(array[start : start + step]) for start in range(0, len(array), step))
+    if largest == np.inf:
+        return all(bool(np.isfinite(block).all()) for block in blocks)
+    return all(bool((block <= largest).all()) for block in blocks)
+
+
+# -- settings ---------------------------------------------------------------------------------
 
 
 def setting(settings: Mapping[str, Any], name: str, kind: type[Kind]) -> Kind:
@@ -93,9 +146,9 @@ def setting(settings: Mapping[str, Any], name: str, kind: type[Kind]) -> Kind:
     """
     found = settings.get(name)
     # to JSON, 1.0 may be 1; to Python, True is a number
-    if kind is float and type(found) is int:
+    if kind is float and type(found) is int and abs(found) < 2**1000:
         found = float(found)
-    if type(found) is not kind or found in (np.inf, -np.inf):
+    if type(found) is not kind or found in (np.inf, -np.inf) or found != found:
         raise ModelFormatError(
             f"the setting {name!r} is {_short(found)}, but {kind.__name__} was expected{DAMAGED}"
         )
@@ -105,9 +158,10 @@ def setting(settings: Mapping[str, Any], name: str, kind: type[Kind]) -> Kind:
 def count(settings: Mapping[str, Any], name: str, least: int = 0) -> int:
     """A setting that is a whole number, not below ``least`` nor absurdly large."""
     found = setting(settings, name, int)
-    if not least <= found < np.iinfo(np.int64).max:
+    if not least <= found <= MAX_COUNT:
         raise ModelFormatError(
-            f"the setting {name!r} is {_short(found)}, but at least {least} was expected{DAMAGED}"
+            f"the setting {name!r} is {_short(found)}, but {least} … {MAX_COUNT} was expected"
+            f"{DAMAGED}"
         )
     return found
 
@@ -125,3 +179,110 @@ def choice(settings: Mapping[str, Any], name: str, choices: tuple[str | None, ..
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+# -- settings that are not plain JSON ---------------------------------------------------------
+
+_PLAIN = (bool, int, float, str, type(None))
+_KINDS_OF_ARRAY = "biufU"
+_DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|U[0-9]{1,6})|bool|str_?|(u?int|float)[0-9]{1,2}")
+
+
+def encode(name: str, value: Any, advice: str = "") -> Any:
+    """A setting as JSON; an error says which setting cannot be saved, and what to do."""
+    if type(value) in _PLAIN and value == value and value not in (np.inf, -np.inf):
+        return value
+    if isinstance(value, np.generic) and value.dtype.kind in _KINDS_OF_ARRAY:
+        return encode(name, value.item(), advice)
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return {"$dtype": np.dtype(value).name}
+    if isinstance(value, list):
+        return [encode(name, entry, advice) for entry in value]
+    if isinstance(value, tuple):
+        return {"$tuple": [encode(name, entry, advice) for entry in value]}
+    if isinstance(value, set | frozenset) and all(isinstance(entry, str) for entry in value):
+        return {"$set": sorted(value)}  # sorted: the same set gives the same bytes
+    if isinstance(value, np.ndarray):
+        return _encode_array(name, value, advice)
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {"$mapping": {key: encode(name, entry, advice) for key, entry in value.items()}}
+    raise InvalidTypeError(_message(name, value, advice))
+
+
+def _encode_array(name: str, value: Any, advice: str) -> Any:
+    if value.dtype.kind == "O":
+        return encode(name, value.tolist(), advice)
+    if value.ndim != 1 or value.dtype.kind not in _KINDS_OF_ARRAY:
+        raise InvalidTypeError(_message(name, value, advice))
+    entries = [encode(name, entry, advice) for entry in value.tolist()]
+    return {"$array": entries, "dtype": value.dtype.str}
+
+
+def _message(name: str, value: Any, advice: str) -> str:
+    what = "a function" if callable(value) else f"a {type(value).__name__}"
+    advice = advice or (
+        f"give {name} as a number, a string or a list of them (set_params({name}=...)) before "
+        "saving"
+    )
+    return (
+        f"{name} is {what}, which a model folder cannot hold: folders hold numbers and text, never "
+        f"code; {advice}"
+    )
+
+
+def decode(value: Any) -> Any:
+    """The setting that ``encode`` was given (sets become frozensets, dtypes NumPy's types)."""
+    try:
+        return _decode(value)
+    except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+        raise ModelFormatError(f"a setting cannot be read: {error!s:.100}{DAMAGED}") from error
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decode(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    marks = set(value)
+    if marks == {"$tuple"}:
+        return tuple(_decode(entry) for entry in value["$tuple"])
+    if marks == {"$set"}:
+        return frozenset(value["$set"])
+    if marks == {"$mapping"}:
+        return {key: _decode(entry) for key, entry in value["$mapping"].items()}
+    if marks == {"$dtype"}:
+        return _dtype(value["$dtype"]).type
+    if marks == {"$array", "dtype"}:
+        dtype = _dtype(value["dtype"])
+        return np.array(value["$array"], dtype=dtype)
+    raise ValueError(f"unknown marks {sorted(marks)[:3]}")
+
+
+def _dtype(name: Any) -> Any:
+    if not isinstance(name, str) or not _DTYPE.fullmatch(name):
+        raise ValueError(f"{name!r:.30} is not a dtype of settings")
+    return np.dtype(name)
+
+
+def check_arrays(settings: Any) -> None:
+    """Refuse settings whose arrays would take much memory.
+
+    Each entry of a text array takes as much as the longest, so a few long words can be enough.
+    """
+    left, todo = MAX_JSON_ARRAYS, [settings]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, dict):
+            todo.extend(value.values())
+            entries, dtype = value.get("$array"), value.get("dtype")
+            if isinstance(entries, list) and isinstance(dtype, str):
+                digits = dtype.lstrip("<>|=U")
+                wide = int(digits) * 4 if digits.isdecimal() and len(digits) < 8 else 8
+                longest = max(
+                    (len(entry) for entry in entries if isinstance(entry, str)), default=2
+                )
+                left -= len(entries) * max(wide, 4 * longest)
+        elif isinstance(value, list):
+            todo.extend(value)
+        if left < 0:
+            raise ModelFormatError(f"the arrays in the settings are too large{DAMAGED}")

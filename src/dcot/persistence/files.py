@@ -1,11 +1,10 @@
-"""Files that are written whole or not at all, and read only if they are plain files."""
+"""Files of a model folder: locked while it is written, and read only if they are plain files."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -22,8 +21,7 @@ from dcot.errors import ModelFolderError, ModelFormatError
 if sys.platform != "win32":
     import fcntl
 
-PARTIAL = ".partial"  # the ending of files that are being written
-_PIECE = 1 << 22
+BYTES_PER_STEP = 1 << 22
 
 _ADVICE = {
     errno.ENOSPC: "free some space, or save elsewhere",
@@ -56,7 +54,7 @@ def explained(action: str, path: Path) -> Iterator[None]:
 
 
 def write_synced(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
-    """Write a new file and see it to the disk; its size and SHA-256."""
+    """Write a new file to the disk (fsync); its size and SHA-256."""
     digest, size = hashlib.sha256(), 0
     with open(path, "xb") as file:
         for piece in pieces:
@@ -66,25 +64,6 @@ def write_synced(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
         file.flush()
         os.fsync(file.fileno())
     return size, digest.hexdigest()
-
-
-def partial_name(role: str) -> str:
-    """A name that no other process takes for a file that is being written."""
-    return f".{role}-{secrets.token_hex(8)}{PARTIAL}"
-
-
-def sync_folder(path: Path) -> None:
-    """See to the disk what was created, renamed and removed in a folder."""
-    if os.name != "posix":
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems without it
-            raise
-    finally:
-        os.close(handle)
 
 
 @contextmanager
@@ -131,15 +110,15 @@ def _not_plain(path: Path) -> ModelFormatError:
     )
 
 
-def read_into(file: FileIO, size: int, hear: Callable[[Any], None]) -> NDArray[np.uint8]:
-    """``size`` bytes of a file in an array; ``hear`` is called with each piece, still in cache."""
+def read_into(file: FileIO, size: int, update: Callable[[Any], None]) -> NDArray[np.uint8]:
+    """``size`` bytes of a file in an array; ``update`` is called with each piece, while cached."""
     buffer = np.empty(size, dtype=np.uint8)
     view, done = buffer.data, 0
     while done < size:
-        got = file.readinto(view[done : done + _PIECE])
+        got = file.readinto(view[done : done + BYTES_PER_STEP])
         if not got:
             break
-        hear(view[done : done + got])
+        update(view[done : done + got])
         done += got
     if done < size:
         raise ModelFormatError(f"a file has {done} bytes where {size} were expected: it is cut off")
@@ -149,6 +128,6 @@ def read_into(file: FileIO, size: int, hear: Callable[[Any], None]) -> NDArray[n
 def checksum(buffer: Any) -> str:
     """SHA-256 of a buffer, by pieces: a mapped file need not be in memory as a whole."""
     digest, view = hashlib.sha256(), memoryview(buffer)
-    for start in range(0, len(view), _PIECE):
-        digest.update(view[start : start + _PIECE])
+    for start in range(0, len(view), BYTES_PER_STEP):
+        digest.update(view[start : start + BYTES_PER_STEP])
     return digest.hexdigest()

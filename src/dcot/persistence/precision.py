@@ -13,9 +13,11 @@ from dcot.errors import InvalidParameterError, ModelFormatError
 Array = NDArray[Any]
 
 PRECISIONS = (None, "float16", "int8")
+DEFAULT_PRECISION: str | None = None  # of save(); None keeps the precision of the fit
+PACKED = (np.dtype(np.float16), np.dtype(np.int8))
 SCALE = ".scale"  # the scales of the array "x" are the array "x.scale"
 
-_ROWS = 4096  # packed at a time: no second copy of a large matrix
+ROWS_PER_STEP = 4096  # packed at a time: no second copy of a large matrix
 
 
 def check_precision(precision: Any) -> None:
@@ -40,8 +42,8 @@ def pack(weights: Mapping[str, Array], precision: str | None) -> dict[str, Array
         scale = _scales(name, matrix, precision)
         dtype = np.dtype(precision)
         small = np.empty(matrix.shape, dtype=dtype)
-        for start in range(0, len(matrix), _ROWS):
-            rows = slice(start, start + _ROWS)
+        for start in range(0, len(matrix), ROWS_PER_STEP):
+            rows = slice(start, start + ROWS_PER_STEP)
             scaled = matrix[rows] / scale
             small[rows] = np.rint(scaled) if dtype.kind == "i" else scaled
         packed[name], packed[name + SCALE] = small, scale
@@ -65,18 +67,8 @@ def _scales(name: str, matrix: Array, precision: str) -> Array:
     return np.where(scale > 0, scale, 1).astype(np.float32)
 
 
-def widened(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """All arrays, those in 16 or 8 bits as float32; the others as they are, without a copy."""
-    wide: dict[str, Array] = {}
-    for name, found in arrays.items():
-        if name.endswith(SCALE) and name.removesuffix(SCALE) in arrays:
-            continue
-        wide[name] = found if found.dtype not in (np.int8, np.float16) else _widen(name, arrays)
-    return wide
-
-
-def _widen(name: str, arrays: Mapping[str, Array]) -> Array:
-    small, scale = arrays[name], arrays.get(name + SCALE)
+def widened(name: str, small: Array, scale: Array | None) -> Array:
+    """Weights in 16 or 8 bits as float32 again."""
     fits = scale is not None and scale.dtype == np.float32 and small.ndim == 2
     if scale is None or not fits or scale.shape != small.shape[1:]:
         raise ModelFormatError(
@@ -84,5 +76,6 @@ def _widen(name: str, arrays: Mapping[str, Array]) -> Array:
             "the folder was damaged or changed; save the model again"
         )
     wide = small.astype(np.float32)
-    wide *= scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        wide *= scale
     return wide

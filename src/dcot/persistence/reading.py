@@ -1,18 +1,25 @@
-"""Loading: nothing in the folder is believed before it is checked, and nothing in it is run."""
+"""Reading a model folder: everything in it is untrusted, and nothing in it is run."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
-from dcot.errors import ModelFormatError
+from dcot.errors import ModelFormatError, OutOfMemoryError
 from dcot.persistence import tensors
-from dcot.persistence.contents import DAMAGED, Contents
+from dcot.persistence.contents import DAMAGED, Contents, check_arrays
 from dcot.persistence.files import checksum, explained, plain_file, read_into
 from dcot.persistence.manifest import FileEntry, Manifest, from_json, read_manifest
-from dcot.persistence.precision import widened
 from dcot.persistence.writing import folder_of
+from dcot.runtime.resources import format_bytes, free_memory
+
+# What save() writes: checked before it is parsed, because 64 MB of "[]" are gigabytes of lists.
+_LIST_OF_STRINGS = re.compile(rb'\[\n(?: "(?:[^"\\\n]|\\[^\n])*+",?\n)*+\]\n')
+
+
+ALWAYS_READ_BYTES = 1 << 26  # smaller files are read without asking how much memory is free
 
 
 def read_folder(path: Any, *, mmap: bool = False, verify: bool | None = None) -> Contents:
@@ -23,8 +30,9 @@ def read_folder(path: Any, *, mmap: bool = False, verify: bool | None = None) ->
     path : the folder
     mmap : leave the arrays on the disk, to be read when they are used; weights in 16 or 8 bits are
         widened, and so in memory, all the same
-    verify : compute the checksum of the arrays. By default it is left out with ``mmap``, because
-        it reads every byte. Sizes, header and all JSON are checked in any case.
+    verify : compute the checksum of the arrays. By default it is skipped with ``mmap``, because it
+        reads every byte; damaged numbers are then not noticed. Sizes, header and all JSON are
+        always checked.
     """
     folder = folder_of(path)
     verify = not mmap if verify is None else verify
@@ -45,23 +53,24 @@ def read_folder(path: Any, *, mmap: bool = False, verify: bool | None = None) ->
 def _read(folder: Path, manifest: Manifest, mmap: bool, verify: bool) -> Contents:
     settings = _json(folder, manifest.files["settings"])
     if not isinstance(settings, dict):
-        raise ModelFormatError(f"the settings in {folder} are no JSON object{DAMAGED}")
+        raise ModelFormatError(f"the settings in {folder} are not a JSON object{DAMAGED}")
+    check_arrays(settings)
     vocabulary = None
     if "vocabulary" in manifest.files:
-        vocabulary = _json(folder, manifest.files["vocabulary"])
-        fine = isinstance(vocabulary, list) and all(type(term) is str for term in vocabulary)
-        if not fine:
-            raise ModelFormatError(f"the vocabulary in {folder} is no list of terms{DAMAGED}")
+        vocabulary = _json(folder, manifest.files["vocabulary"], _LIST_OF_STRINGS)
     arrays = _arrays(folder, manifest.files["arrays"], mmap, verify)
-    return Contents(manifest.kind, settings, widened(arrays), vocabulary=vocabulary)
+    return Contents(manifest.kind, settings, arrays, vocabulary=vocabulary, mapped=mmap)
 
 
-def _json(folder: Path, entry: FileEntry) -> Any:
+def _json(folder: Path, entry: FileEntry, form: re.Pattern[bytes] | None = None) -> Any:
+    """A JSON file; ``form`` is what its text has to look like."""
     path = folder / entry.name
     with plain_file(path) as (file, size):
         _check_size(path, size, entry)
         data = bytes(read_into(file, size, lambda piece: None))
     _check_sum(path, checksum(data), entry)
+    if form is not None and not form.fullmatch(data):
+        raise ModelFormatError(f"{path} is not a list of terms, one a line{DAMAGED}")
     return from_json(data, str(path))
 
 
@@ -75,10 +84,22 @@ def _arrays(folder: Path, entry: FileEntry, mmap: bool, verify: bool) -> Any:
             found = checksum(buffer) if verify else entry.sha256
         else:
             digest = hashlib.sha256()
+            _check_memory(path, size)
             buffer = read_into(file, size, digest.update if verify else lambda piece: None)
             found = digest.hexdigest() if verify else entry.sha256
     _check_sum(path, found, entry)
     return tensors.views(buffer, path)
+
+
+def _check_memory(path: Path, size: int) -> None:
+    if size <= ALWAYS_READ_BYTES:
+        return
+    free = free_memory()
+    if free is not None and size > free:
+        raise OutOfMemoryError(
+            f"{path} has {format_bytes(size)}, and {format_bytes(free)} of memory are free: load "
+            "it with mmap=True, which leaves it on the disk"
+        )
 
 
 def _check_size(path: Path, size: int, entry: FileEntry) -> None:

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from dcot.errors import DcotError, InvalidTypeError, ModelFormatError
-from dcot.persistence.contents import DAMAGED, Contents, choice, setting
-from dcot.persistence.precision import check_precision
-from dcot.persistence.values import decode, encode
+from dcot.errors import InvalidTypeError, ModelFormatError, OutOfMemoryError
+from dcot.persistence.contents import DAMAGED, Contents, choice, decode, encode, setting
+from dcot.persistence.precision import DEFAULT_PRECISION, check_precision
 from dcot.persistence.writing import write_folder
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, TransformerMixin
-
-# what code raises when it is given values that do not fit together
-_MISFITS = (DcotError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class Saveable:
@@ -23,7 +19,9 @@ class Saveable:
 
     _saved_as: ClassVar[str]  # set by each class that dcot.load knows; not inherited
 
-    def save(self, path: Any, *, precision: str | None = None, keep_moments: bool = False) -> None:
+    def save(
+        self, path: Any, *, precision: str | None = DEFAULT_PRECISION, keep_moments: bool = False
+    ) -> None:
         """Save the fitted model to a folder, from which ``dcot.load`` makes it again.
 
         The folder holds numbers and text, never code. Saving is atomic: whatever happens, the
@@ -36,7 +34,7 @@ class Saveable:
             The folder. It is created; if there is one, it has to be empty or a model's.
         precision : {"float16", "int8"} or None
             Weights in 16 or 8 bits, for half or a quarter of the space. They are float32 again
-            after loading.
+            after loading. None keeps them as they were fitted.
         keep_moments : bool
             Save the moments too (d × d numbers), so that ``partial_fit`` can continue after
             loading. The model has to come from ``partial_fit``.
@@ -75,17 +73,33 @@ def build(cls: type[Any], settings: Mapping[str, Any]) -> Any:
             f"{cls.__name__} has no parameter {', '.join(unknown[:5])!s:.200} in this version of "
             "dcot: upgrade dcot, if the model was saved by a newer version"
         )
-    return cls(**{name: decode(value) for name, value in found.items()})
+    parameters = {name: decode(value) for name, value in found.items()}
+    for name, value in parameters.items():
+        # the only callable that a folder can hold is the type of numbers
+        if callable(value) and name != "dtype":
+            raise ModelFormatError(f"the parameter {name!r} cannot be {value!r:.60}{DAMAGED}")
+    seed = parameters.get("random_state")
+    if seed is not None and (type(seed) is not int or not 0 <= seed < 2**32):
+        raise ModelFormatError(f"random_state is {seed!r:.60}, expected 0 … 2³² - 1{DAMAGED}")
+    return cls(**parameters)
 
 
 def restored(cls: type[Any], contents: Contents) -> Any:
-    """The fitted model; whatever does not fit together is a ModelFormatError."""
+    """The fitted model; whatever does not fit together is a ModelFormatError.
+
+    What is in a folder may be anything, so any error means that it cannot be used.
+    """
     try:
-        return cls._from_contents(contents)
-    except ModelFormatError:
+        model = cls._from_contents(contents)
+        contents.check_all_used()
+    except (ModelFormatError, OutOfMemoryError):
         raise
-    except _MISFITS as error:
-        raise ModelFormatError(f"the model does not fit together: {error}{DAMAGED}") from error
+    except MemoryError as error:
+        raise OutOfMemoryError("there is not enough memory for the model") from error
+    except Exception as error:
+        reason = f"{error!s:.300}"
+        raise ModelFormatError(f"the model does not fit together: {reason}{DAMAGED}") from error
+    return model
 
 
 def output_container(model: BaseEstimator) -> str | None:

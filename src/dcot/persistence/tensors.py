@@ -28,8 +28,9 @@ _DTYPES = {
     "I64": "<i8", "I32": "<i4", "I8": "|i1", "U8": "|u1", "BOOL": "|b1",
 }  # fmt: skip
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
-_LARGEST_HEADER = 1 << 20
-_ALIGNMENT = 8
+MAX_HEADER_BYTES = 1 << 20
+MAX_SIZE = 1 << 50  # of an axis or an offset
+ALIGNMENT = 8
 
 
 def pieces(arrays: Mapping[str, Array]) -> Iterator[Any]:
@@ -45,7 +46,7 @@ def pieces(arrays: Mapping[str, Array]) -> Iterator[Any]:
         header[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [offset, end]}
         offset = end
     text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % _ALIGNMENT)
+    text += b" " * (-len(text) % ALIGNMENT)
     yield len(text).to_bytes(8, "little") + text
     for name in names:
         array = np.ascontiguousarray(arrays[name])
@@ -56,20 +57,22 @@ def pieces(arrays: Mapping[str, Array]) -> Iterator[Any]:
 def mapped(file: FileIO) -> Any:
     """A file as memory; writing to it changes a private copy, never the file.
 
-    Read-only memory would be another type to numba, and compiled anew.
+    Read-only memory would be another type to numba, and compiled again.
     """
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
 
 
 def check_sound(path: Path) -> None:
-    """Have the library judge the file: offsets, shapes and types that fit one another."""
+    """Let the library check the file: offsets, shapes and types have to fit one another."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="numpy"):
             pass
-    except (SafetensorError, ValueError) as error:
-        raise ModelFormatError(f"{path} is no sound safetensors file ({error}){DAMAGED}") from None
+    except (SafetensorError, ValueError, OverflowError, MemoryError) as error:
+        raise ModelFormatError(
+            f"{path} is not a valid safetensors file ({error!s:.120}){DAMAGED}"
+        ) from None
 
 
 def views(buffer: Any, path: Path) -> dict[str, Array]:
@@ -77,7 +80,7 @@ def views(buffer: Any, path: Path) -> dict[str, Array]:
     size = len(buffer)
     length = int.from_bytes(bytes(buffer[:8]), "little")
     start = 8 + length
-    if size < 8 or length > _LARGEST_HEADER or start > size or length % _ALIGNMENT:
+    if size < 8 or length > MAX_HEADER_BYTES or start > size or length % ALIGNMENT:
         raise ModelFormatError(f"{path} has no header that dcot could have written{DAMAGED}")
     header = from_json(bytes(buffer[8:start]), f"the header of {path}")
     if not isinstance(header, dict):
@@ -89,16 +92,18 @@ def _view(buffer: Any, start: int, name: str, entry: Any, path: Path) -> Array:
     try:
         dtype = np.dtype(_DTYPES[entry["dtype"]])
         shape, (first, last) = tuple(entry["shape"]), entry["data_offsets"]
-        whole = all(type(number) is int and number >= 0 for number in (*shape, first, last))
-        fits = whole and last - first == math.prod(shape) * dtype.itemsize
-    except (KeyError, TypeError, ValueError):
+        whole = all(
+            type(number) is int and 0 <= number <= MAX_SIZE for number in (*shape, first, last)
+        )
+        fits = whole and len(shape) <= 2 and last - first == math.prod(shape) * dtype.itemsize
+    except (KeyError, TypeError, ValueError, OverflowError):
         fits = False
     if not fits or last > len(buffer) - start or (start + first) % dtype.itemsize:
         raise ModelFormatError(
             f"{path} describes the array {name!r:.60} as {entry!r:.120}, which cannot be{DAMAGED}"
         )
     if not last - first:
-        return np.empty(shape, dtype=dtype)
+        return np.zeros(shape, dtype=dtype)
     count = (last - first) // dtype.itemsize
     flat = np.frombuffer(buffer, dtype=dtype, count=count, offset=start + first)
     return flat.astype(dtype.newbyteorder("="), copy=False).reshape(shape)

@@ -1,18 +1,19 @@
-"""Saving: new files beside the old ones, then one atomic step, then the old ones go.
+"""Saving a model folder: write new files beside the old ones, switch in one atomic step, clean up.
 
-A crash before that step leaves the old model, a crash after it the new one; what else it leaves
-behind is cleared away by the next save.
+A crash before that step leaves the old model, a crash after it the new one. Files that a crash
+leaves behind are removed by the next save.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from dcot._version import __version__
 from dcot.errors import (
     InvalidInputError,
     InvalidParameterError,
@@ -20,15 +21,9 @@ from dcot.errors import (
     ModelFolderError,
     ModelFormatError,
 )
-from dcot.persistence import card, tensors
+from dcot.persistence import tensors
 from dcot.persistence.contents import Contents
-from dcot.persistence.files import (
-    explained,
-    locked,
-    partial_name,
-    sync_folder,
-    write_synced,
-)
+from dcot.persistence.files import explained, locked, write_synced
 from dcot.persistence.manifest import (
     CARD,
     LARGEST,
@@ -40,6 +35,8 @@ from dcot.persistence.manifest import (
     to_json,
 )
 from dcot.persistence.precision import check_precision, pack
+from dcot.runtime.files import sync_folder, temporary_name
+from dcot.runtime.resources import format_bytes
 
 _OUR_PARTIAL = re.compile(r"\.(arrays|settings|vocabulary|manifest|card)-[0-9a-f]{16}\.partial")
 
@@ -99,6 +96,11 @@ def _payload(contents: Contents, precision: str | None) -> dict[str, Iterable[An
             raise InvalidInputError(
                 f"the {role} cannot be written as UTF-8 ({error}): remove the broken characters"
             ) from error
+        except ValueError as error:
+            raise InvalidInputError(
+                f"the {role} cannot be written as JSON ({error}): the model has numbers that are "
+                "not finite; fit it again"
+            ) from error
         if len(data) > LARGEST[role]:
             raise InvalidInputError(
                 f"the {role} take {len(data):,} bytes as JSON, more than the {LARGEST[role]:,} "
@@ -147,7 +149,7 @@ def _save(
     try:
         files = {role: _put(folder, role, pieces) for role, pieces in payload.items()}
         sizes = {role: entry.size for role, entry in files.items()}
-        text = card.render(contents.kind, contents.facts, precision, sizes)
+        text = card(contents.kind, contents.facts, precision, sizes)
         card_file = _partial(folder, "card", text.encode("utf-8", "replace"))
         manifest_file = _partial(folder, "manifest", Manifest(contents.kind, files).to_bytes())
         sync_folder(folder)
@@ -160,15 +162,15 @@ def _save(
 
 
 def _put(folder: Path, role: str, pieces: Iterable[Any]) -> FileEntry:
-    """Write a file of the model, under a name that tells its content."""
-    partial = folder / partial_name(role)
+    """Write a file of the model under a name that holds its checksum."""
+    partial = temporary_name(folder / role)
     entry = FileEntry(role, *write_synced(partial, pieces))
     os.replace(partial, folder / entry.name)
     return entry
 
 
 def _partial(folder: Path, role: str, data: bytes) -> Path:
-    path = folder / partial_name(role)
+    path = temporary_name(folder / role)
     write_synced(path, [data])
     return path
 
@@ -185,3 +187,56 @@ def _clear(folder: Path) -> None:
         if _is_leftover(name) and name not in keep:
             with suppress(OSError):  # in use on Windows: the next save tries again
                 os.unlink(folder / name)
+
+
+# -- the model card -----------------------------------------------------------------------------
+
+
+def card(
+    kind: str, facts: Sequence[tuple[str, str]], precision: str | None, sizes: Mapping[str, int]
+) -> str:
+    """Markdown; no date, so that the same model gives the same card.
+
+    >>> print(card("DCoT", [("terms", "20,000")], None, {"arrays": 4_000_000}).splitlines()[0])
+    # A DCoT model
+    """
+    saved = "as learned" if precision is None else f"{precision}, float32 after loading"
+    total = format_bytes(float(sum(sizes.values())))
+    rows = [*facts, ("weights", saved), ("size", total), ("saved by", f"dcot {__version__}")]
+    table = [f"| {_cell(label)} | {_cell(value)} |" for label, value in rows]
+    lines = [
+        f"# A {kind} model",
+        "",
+        "Text features learned without labels: Dense Cohort of Terms.",
+        "",
+        "| | |",
+        "|---|---|",
+        *table,
+        "",
+        "```python",
+        "import dcot",
+        "",
+        'model = dcot.load("path/to/this/folder")',
+        "```",
+        "",
+        "The folder holds numbers and text (safetensors and JSON). Loading it runs no code.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Words of a corpus may be anything: as plain text they are neither Markdown nor HTML.
+
+    >>> print(_cell("![x](http://example.org) <b> a|b www.x.org"))
+    !\\[x\\](http&#58;//example.org) &lt;b> a\\|b www&#46;x.org
+    """
+    plain = " ".join(text.split())
+    plain = plain if len(plain) <= 500 else plain[:499] + "…"
+    plain = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", plain.replace("&", "&amp;"))
+    plain = plain.replace("<", "&lt;").replace("@", "&#64;")
+    # bare addresses become links in many renderers
+    return re.sub(r"(?i)\b(https?|ftp|mailto|www)([:.])", _entity, plain)
+
+
+def _entity(found: re.Match[str]) -> str:
+    return f"{found[1]}&#{ord(found[2])};"

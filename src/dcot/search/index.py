@@ -12,6 +12,7 @@ from sklearn.base import clone
 from dcot.core.options import check_integer, check_number
 from dcot.errors import InvalidInputError, InvalidParameterError, NotAvailableError
 from dcot.persistence import Contents
+from dcot.persistence.precision import DEFAULT_PRECISION
 from dcot.persistence.saving import Saveable
 from dcot.search import encoding
 from dcot.search.encoding import Batch, Transformer
@@ -247,7 +248,9 @@ class SearchIndex(Saveable):
 
     # -- saving -----------------------------------------------------------------------------
 
-    def save(self, path: Any, *, precision: str | None = None, keep_moments: bool = False) -> None:
+    def save(
+        self, path: Any, *, precision: str | None = DEFAULT_PRECISION, keep_moments: bool = False
+    ) -> None:
         """Save the index to a folder, its model with it; ``dcot.load`` reads it.
 
         The folder holds numbers and text, never code, and saving is atomic. Documents that other

@@ -53,11 +53,10 @@ def index_contents(
         # an empty matrix has no scale that less precision could use
         place = contents.weights if n else contents.arrays
         place["vectors"] = snapshot.vectors.array
-    records = snapshot.records
-    for name in ("ids", "metadata", "texts"):
-        column = getattr(records, name)
-        if column is not None:
-            contents.arrays[f"{name}.bytes"], contents.arrays[f"{name}.cuts"] = pack(column)
+        for name in ("ids", "metadata", "texts"):
+            column = getattr(snapshot.records, name)
+            if column is not None:
+                contents.arrays[f"{name}.bytes"], contents.arrays[f"{name}.cuts"] = pack(column)
     if snapshot.vocabulary is not None:
         _add_terms(contents, snapshot, snapshot.vocabulary.terms)
     kind = "texts" if snapshot.is_text else "rows of features"
@@ -130,7 +129,9 @@ def read_index(contents: Contents) -> tuple[Snapshot, dict[str, Any]]:
     is_text_ = settings.get("is_text")
     if not (is_text_ is None or isinstance(is_text_, bool)) or (is_text_ is None and n):
         raise ModelFormatError(f"it is not known whether the documents are texts{DAMAGED}")
-    next_id = count(settings, "next_id")
+    next_id = setting(settings, "next_id", int)
+    if next_id < 0:
+        raise ModelFormatError(f"the next id is negative{DAMAGED}")
     stores = parameters["store_texts"]
     if settings.get("width") is None:
         if n:
@@ -165,14 +166,7 @@ def _model(contents: Contents) -> Any:
             f"the index needs a {kind!r:.60}, which this version of dcot does not know: upgrade "
             "dcot"
         )
-    own = {
-        name.removeprefix(_PREFIX): array
-        for name, array in contents.arrays.items()
-        if name.startswith(_PREFIX)
-    }
-    inner = Contents(
-        kind, setting(described, "settings", dict), own, vocabulary=contents.vocabulary
-    )
+    inner = contents.part(_PREFIX, kind, setting(described, "settings", dict))
     return restored(_MODELS[kind], inner)
 
 
@@ -191,7 +185,7 @@ def _read_terms(
             raise ModelFormatError(f"the terms of the index are not distinct words{DAMAGED}")
         vocabulary = vocabulary.with_terms(terms)
     counts = _read_postings(contents, "counts", len(vocabulary.terms), n)
-    lengths = contents.finite("lengths", (n,))
+    lengths = contents.array("lengths", (n,))
     if n and lengths.min() < 0:
         raise ModelFormatError(f"a document of the index has a negative length{DAMAGED}")
     fields: dict[str, Any] = {"vocabulary": vocabulary, "counts": counts, "lengths": lengths}
@@ -207,7 +201,7 @@ def _read_postings(contents: Contents, name: str, n_terms: int, n: int) -> Posti
     starts = contents.offsets(f"{name}.starts", n_terms)
     size = int(starts[-1])
     rows = contents.indices(f"{name}.rows", (size,), n)
-    values = contents.finite(f"{name}.values", (size,))
+    values = contents.array(f"{name}.values", (size,))
     if starts.dtype != np.int64 or rows.dtype != np.int64 or values.dtype != np.float32:
         raise ModelFormatError(f"the postings are of the wrong types{DAMAGED}")
     return Postings((Segment(starts, rows, values),))

@@ -63,6 +63,8 @@ def forge(folder: Path, **parts: object) -> None:
         else:
             pieces = tensors.pieces(part) if role == "arrays" else [to_json(part)]
         partial = folder / "forged"
+        if role in files:
+            (folder / files[role].name).unlink(missing_ok=True)
         files[role] = FileEntry(role, *write_synced(partial, pieces))
         partial.replace(folder / files[role].name)
     (folder / MANIFEST).write_bytes(Manifest(manifest["kind"], files).to_bytes())

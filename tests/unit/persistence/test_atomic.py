@@ -193,7 +193,7 @@ def test_readers_and_writers_at_once(tmp_path):
 
 
 def test_a_long_save_in_pieces_is_what_a_short_one_is(tmp_path, monkeypatch):
-    monkeypatch.setattr("dcot.persistence.files._PIECE", 100)
+    monkeypatch.setattr("dcot.persistence.files.BYTES_PER_STEP", 100)
     write_folder(tmp_path, contents(1))
     assert number_in(tmp_path) == 1
     found = read_folder(tmp_path, mmap=True, verify=True).arrays["y"]

@@ -261,6 +261,72 @@ def test_json_made_to_do_harm(folder, bomb):
             (folder / name).write_bytes(data)
 
 
+def test_arrays_in_the_settings_have_a_size_in_total(folder):
+    """Each entry of a text array takes as much memory as the longest."""
+    settings = settings_of(folder)
+    wide = {"$array": ["a"] * 20, "dtype": "<U20000"}
+    settings["counter"]["parameters"]["stop_words"] = [wide] * 1000
+    forge(folder, settings=settings)
+    with pytest.raises(ModelFormatError, match="arrays in the settings are too large"):
+        dcot.load(folder)
+
+
+@pytest.mark.parametrize("dtype", ["01", "object", "O", "V8", "<M8", "f4,f4", "(2,)f4", "U", ""])
+def test_types_that_settings_do_not_have(folder, dtype):
+    settings = settings_of(folder)
+    for value in ({"$dtype": dtype}, {"$array": [1, 2], "dtype": dtype}):
+        settings["counter"]["parameters"]["dtype"] = value
+        forge(folder, settings=settings)
+        with pytest.raises(ModelFormatError):
+            dcot.load(folder)
+
+
+def test_no_setting_is_a_function(folder):
+    settings = settings_of(folder)
+    settings["counter"]["parameters"]["analyzer"] = {"$dtype": "int8"}  # a type can be called
+    forge(folder, settings=settings)
+    with pytest.raises(ModelFormatError, match="'analyzer' cannot be"):
+        dcot.load(folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" + b"[]," * 1000 + b"[]]",
+        b'[\n "a",\n [], [],\n "b"\n]\n',
+        b'[\n "a", [], "b"\n]\n',
+        b'["a","b"]',
+        b'[\n "a\n"\n]\n',
+        b'{\n "a": 1\n}\n',
+        b"",
+    ],
+)
+def test_a_vocabulary_is_looked_at_before_it_is_parsed(folder, text, monkeypatch):
+    """64 MB of empty lists would be gigabytes of Python objects."""
+    from dcot.persistence import reading
+
+    parsed = []
+    original = reading.from_json
+    monkeypatch.setattr(
+        reading, "from_json", lambda data, what: parsed.append(data) or original(data, what)
+    )
+    forge(folder, vocabulary=text)
+    with pytest.raises(ModelFormatError, match="list of terms"):
+        dcot.load(folder)
+    assert text not in parsed
+
+
+def test_a_file_larger_than_memory_is_not_read(folder, monkeypatch):
+    from dcot.persistence import reading
+
+    monkeypatch.setattr(reading, "ALWAYS_READ_BYTES", 0)
+    monkeypatch.setattr(reading, "free_memory", lambda: 1000)
+    monkeypatch.setattr(reading, "read_into", lambda *_: pytest.fail("read all the same"))
+    monkeypatch.setattr(reading, "_json", lambda *_: {})
+    with pytest.raises(dcot.errors.OutOfMemoryError, match="mmap=True"):
+        dcot.load(folder)
+
+
 @pytest.mark.parametrize("depth", [900, 5_000])
 def test_settings_nested_deeply_where_they_are_read(folder, depth):
     text = json.dumps(settings_of(folder))
@@ -319,6 +385,44 @@ def test_arrays_that_cannot_be(folder, data, mmap):
     forge(folder, arrays=data)
     with pytest.raises(ModelFormatError):
         dcot.load(folder, mmap=mmap)
+
+
+def test_arrays_that_nothing_asks_for(folder):
+    arrays = arrays_of(folder)
+    for name in ("more", "more.scale", "layer3.coef"):
+        forge(folder, arrays={**arrays, name: np.zeros((2, 2), dtype=np.int8)})
+        with pytest.raises(ModelFormatError, match=f"do not belong to the model.*{name}"):
+            dcot.load(folder)
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["idf", "layer1.coef", "layer2.intercept", "loss"])
+def test_numbers_that_are_not_finite(folder, name, value, mmap):
+    arrays = arrays_of(folder)
+    arrays[name].reshape(-1)[-1] = value
+    forge(folder, arrays=arrays)
+    with pytest.raises(ModelFormatError, match=f"'{name}' has NaN"):
+        dcot.load(folder, mmap=mmap)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [0, 2**63 - 1, -(2**63), 5],
+        [2, 1, 3, 4],
+        [0, 1, 1, 2],
+        [-1, 0, 1, 2],
+        [0, 1, 2, 10**6],
+    ],
+)
+def test_prototypes_out_of_order(folder, columns):
+    """The differences of the first are positive, because they overflow."""
+    arrays = arrays_of(folder)
+    arrays["prototypes"] = np.array(columns)
+    forge(folder, arrays=arrays)
+    with pytest.raises(ModelFormatError, match="prototypes are not increasing"):
+        dcot.load(folder)
 
 
 @pytest.mark.parametrize(

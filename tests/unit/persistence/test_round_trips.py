@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from markdown_it import MarkdownIt
 from sklearn.base import clone
 from tests.unit.persistence.conftest import contents_of, same
 
@@ -175,6 +179,23 @@ def test_mapped_arrays_are_not_read(model, tmp_path):
     while isinstance(coef, np.ndarray):
         coef = coef.base
     assert type(coef.obj if isinstance(coef, memoryview) else coef).__name__ == "mmap"
+
+
+def test_words_are_plain_text_on_the_card(tmp_path):
+    """A label or a term cannot become a link, an image, HTML or another row of the table."""
+    names = ["![x](http://example.org/y.png)", "[a](b)", "<b>", "a|b", "`c`", "*d*", "&lt;", "e_f_"]
+    texts = [f"{name} {name} www.example.org" for name in names] * 2
+    model = DCoTVectorizer(token_pattern=r"\S+", min_df=1, lowercase=False).fit(texts)
+    model.save(tmp_path)
+    row = next(line for line in (tmp_path / "README.md").read_text().splitlines() if "some" in line)
+    page = MarkdownIt("commonmark").enable("table").render(f"| | |\n|---|---|\n{row}")
+    for mark in ("<a", "<img", "<b>", "<code>", "<em>"):
+        assert mark not in page
+    assert page.count("<td>") == 2
+    shown = html.unescape(re.sub("<[^>]*>", "", page))
+    assert all(name in shown for name in names)
+    assert "http:" not in row
+    assert "www." not in row
 
 
 def test_the_card_is_for_people(vectorizer, tmp_path):

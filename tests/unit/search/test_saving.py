@@ -137,7 +137,19 @@ def arrays_of(folder):
     return load_file(part(folder, "arrays"))
 
 
+def wrapped(array):
+    """Offsets whose differences overflow, and so look right to ``np.diff``."""
+    array[1:4] = [2**63 - 1, -(2**63), -1]
+
+
 ARRAYS = {
+    "counts wrap": lambda a: wrapped(a["counts.starts"]),
+    "own words wrap": lambda a: wrapped(a["own.starts"]),
+    "ids wrap": lambda a: wrapped(a["ids.cuts"]),
+    "counts unsigned": lambda a: a.update({"counts.rows": a["counts.rows"].astype(np.uint8)}),
+    "counts not finite": lambda a: a["counts.values"].__setitem__(0, np.nan),
+    "lengths negative": lambda a: a["lengths"].__setitem__(0, -5.0),
+    "an array too many": lambda a: a.update(more=a["lengths"]),
     "no vectors": lambda a: a.pop("vectors"),
     "vectors too few": lambda a: a.update(vectors=a["vectors"][:-1]),
     "vectors too narrow": lambda a: a.update(vectors=a["vectors"][:, :-1].copy()),
@@ -217,6 +229,10 @@ SETTINGS = {
     "a strange kind": lambda s: s.update(is_text="yes"),
     "no kind": lambda s: s.update(is_text=[]),
     "a negative number": lambda s: s.update(next_id=-1),
+    "features of a vectorizer": lambda s: s.update(is_text=False),
+    "a width that the model has not": lambda s: s.update(width=5),
+    "not told": lambda s: s.update(is_text=None),
+    "k1 that is text": lambda s: s["parameters"].update(k1="1"),
     "terms without end": lambda s: s.update(extra_terms=2**62),
 }
 
