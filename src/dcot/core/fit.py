@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from dcot.core.prototypes import choose_prototypes
 from dcot.core.representation import Representation
 from dcot.core.solvers import SOLVERS, primal
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
+from dcot.runtime.progress import part, parts
 from dcot.runtime.resources import allowance, format_bytes
 
 Array = NDArray[Any]
@@ -107,6 +108,12 @@ def fit_path(
     moments = Moments.of(X, weights)
     check_not_empty(moments)
     centred = Centred.of(X, moments.mean, weights)
+    options = [
+        replace(one, progress=progress)
+        for one, progress in zip(
+            options, parts(options[0].progress, len(options), "setting"), strict=True
+        )
+    ]
     for group in _sharing(moments, options):
         wanted = group[0][0]
         prototypes = choose_prototypes(wanted.prototypes, wanted.n_prototypes, moments)
@@ -180,7 +187,7 @@ def _first_layers(
     group: Sequence[tuple[FitOptions, System]],
 ) -> Iterator[Layer]:
     options, systems = group[0][0], [system for _, system in group]
-    say = partial(options.progress, f"layer 1 ({solver})")
+    say = partial(part(options.progress, 0.0, 1 / options.n_layers), f"layer 1 ({solver})")
     say(0.0)
     solutions = SOLVERS[solver].solve(
         centred, prototypes, systems, tol=options.tol, max_iter=options.max_iter, progress=say

@@ -15,6 +15,7 @@ from dcot.core.corruption import System
 from dcot.core.moments import Moments
 from dcot.core.options import FitOptions
 from dcot.core.solvers import Solution, dual, primal
+from dcot.runtime.progress import part
 
 Array = NDArray[Any]
 
@@ -157,7 +158,10 @@ def stack_layers(
     """
     layers = [first]
     for index in range(1, options.n_layers):
-        say = partial(options.progress, f"layer {index + 1}")
+        depth = options.n_layers
+        say = partial(
+            part(options.progress, index / depth, (index + 1) / depth), f"layer {index + 1}"
+        )
         say(0.0)
         linear = options.squash == "identity"
         if below is not None and linear and below.documents is None:
@@ -252,9 +256,9 @@ class OutputsTotal:
     def plus(self, Z: Array, weights: Array | None, origin: Array) -> OutputsTotal:
         """The total with some more documents, whose outputs are Z."""
         size, total, scatter = self.size, self.total, self.scatter
-        for part in row_blocks(len(Z), Z.itemsize * Z.shape[1], CACHE_BYTES):
-            shifted = Z[part] - origin
-            w = None if weights is None else weights[part]
+        for rows in row_blocks(len(Z), Z.itemsize * Z.shape[1], CACHE_BYTES):
+            shifted = Z[rows] - origin
+            w = None if weights is None else weights[rows]
             size += len(shifted) if w is None else float(w.sum())
             total = total + (shifted.sum(axis=0, dtype=np.float64) if w is None else w @ shifted)
             if w is not None:

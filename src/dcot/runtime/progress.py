@@ -67,6 +67,31 @@ def part(progress: Progress, first: float, last: float, title: str = "") -> Prog
     return progress if progress is silent else _Part(progress, first, last, title)
 
 
+def parts(progress: Progress, count: int, title: str) -> list[Progress]:
+    """The progress of ``count`` pieces of work of about the same length, which may overlap."""
+    if progress is silent or count < 2:
+        return [progress] * count
+    whole = _Forward(progress)
+    return [
+        part(whole, done / count, (done + 1) / count, f"{title} {done + 1} of {count}")
+        for done in range(count)
+    ]
+
+
+class _Forward:
+    """Progress that never goes back: pieces that share work report it out of order."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.furthest = progress, 0.0
+
+    def __call__(self, message: str, fraction: float) -> None:
+        self.furthest = max(self.furthest, fraction)
+        self.progress(message, self.furthest)
+
+    def say(self, text: str) -> None:
+        announce(self.progress, text)
+
+
 class _Part:
     def __init__(self, whole: Progress, first: float, last: float, title: str) -> None:
         self.whole, self.first, self.last, self.title = whole, first, last, title

@@ -7,8 +7,10 @@ import itertools
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from dcot import DCoT
 from dcot.runtime import progress
 from dcot.runtime.progress import Display, announce, documents_done, part, silent
 
@@ -82,6 +84,28 @@ def test_parts_pass_on_documents_and_announcements():
     whole("fit", 1.0)
     assert "[dcot] the plan" in stream.getvalue()
     assert re.search(r"read: pass 1: \d s, \d+ documents/s", stream.getvalue())
+
+
+@pytest.mark.parametrize("solver", ["primal", "dual", "cg"])
+def test_a_fit_and_a_path_of_fits_are_one_whole(solver):
+    seen = []
+    whole = lambda message, fraction: seen.append((message, fraction))  # noqa: E731
+    X = np.random.default_rng(0).poisson(0.7, (30, 12)).astype(float)
+    with progress.watched(whole):
+        DCoT(5, solver=solver, n_layers=2, verbose=True).fit(X)
+        assert_one_way(seen)
+        assert {message for message, _ in seen} == {f"layer 1 ({solver})", "layer 2"}
+        seen.clear()
+        list(DCoT(5, solver=solver, n_layers=2, verbose=True).noise_path(X, [0.5, 0.7, 0.9]))
+    assert_one_way(seen)
+    assert seen[-1][0] == "setting 3 of 3: layer 2"
+
+
+def assert_one_way(seen):
+    fractions = [fraction for _, fraction in seen]
+    assert fractions == sorted(fractions)
+    assert (fractions[0], fractions[-1]) == (0.0, 1.0)
+    assert max(fractions[:-1]) < 1  # the end is reported once
 
 
 def test_a_message_cannot_command_the_terminal():
