@@ -324,36 +324,14 @@ def test_info_of_a_damaged_model(shelf):
     assert "checksum" in done.err
 
 
-def quick_demo(words=("oil",), draws=5, say=None):
-    """What the demo would find; it has tests of its own."""
-    from dcot.bench.demo import Demo
-    from dcot.datasets import Corpus
-
-    corpus = Corpus(
-        name="news",
-        texts=[text for _, _, text in ROWS],
-        labels=np.array([label for _, label, _ in ROWS]),
-        train=np.arange(12),
-        test=np.arange(12, 24),
-    )
-    systems = ("bag of words", "TF-IDF", "LSI", "dCoT")
-    known = ["(empty)", *(word for word in words if word != "nosuch")]
-    return Demo(
-        corpus,
-        {name: [0.5] * draws for name in systems},
-        dict.fromkeys(systems, 0.1),
-        {word: [("opec", 0.5), ("crude", 0.25)] for word in known},
-    )
-
-
-def test_demo(here, monkeypatch):
-    monkeypatch.setattr("dcot.bench.demo.run", quick_demo)
-    done = run("demo", "--draws", 1, "--word", "oil", "--word", "nosuch", "-o", "demo.png")
+def test_demo(here):
+    """The whole demo, with one draw of labels."""
+    words = ("--word", "mortgage", "--word", "nosuch")
+    done = run("demo", "--draws", 1, *words, "-o", "demo.png", "--json")
     assert done.code == 0, done.err
-    for words in ("dCoT", "TF-IDF", "LSI", "crude", "Picture: demo.png"):
-        assert words in done.out
+    assert list(done.json["accuracy"]) == ["bag of words", "TF-IDF", "LSI", "dCoT"]
+    assert all(0.3 < one < 1 for one in done.json["accuracy"].values())
+    assert list(done.json["words"]) == ["(empty)", "mortgage"]
     assert "Not a word of the corpus: nosuch" in done.err
     assert (here / "demo.png").read_bytes().startswith(b"\x89PNG")
-    found = run("demo", "--draws", 1, "--json").json
-    assert set(found["accuracy"]) == {"bag of words", "TF-IDF", "LSI", "dCoT"}
     assert run("demo", "-o", "demo.txt").code == 1

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import pytest
 import typer
 from tests.unit.cli.running import run
-from tests.unit.cli.test_commands import quick_demo
 
 from dcot.cli import errors
 from dcot.cli.app import app
@@ -66,7 +65,6 @@ def run_line(line: str):
 @pytest.fixture
 def quick(monkeypatch, request):
     """What takes minutes is called rightly, but not run."""
-    monkeypatch.setattr("dcot.bench.demo.run", quick_demo)
     if "bench" not in request.node.name:
         return
     for name in ("paper", "compare"):
