@@ -64,6 +64,28 @@ def test_a_document_layer_by_layer(model):
     assert len(plots.document_layers(model.explain("")).axes) == 2
 
 
+def test_what_a_classifier_explains_is_not_a_meaning(classifier):
+    for draw in (plots.document_layers, lambda found: plots.word_columns([found])):
+        with pytest.raises(DcotError, match=r"got Explanation.*classifier\.meaning"):
+            draw(classifier.explain("opec stocks"))
+        assert draw(classifier.meaning("opec stocks")).axes
+
+
+def test_dollars_are_not_formulas():
+    texts = [f"{text} $5 to_$10 $x^{{" for text in TEXTS]
+    model = DCoTVectorizer(noise=0.5, token_pattern=r"\S+").fit(texts)
+    meaning = model.explain("oil $5 to_$10 $x^{")
+    figures = [
+        plots.document_layers(meaning),
+        plots.word_columns([meaning]),
+        plots.term_map(model, ["$5", "to_$10", "$x^{"], neighbours=2),
+    ]
+    for figure in figures:
+        assert figure._repr_png_()  # parses all text
+        shown = [*figure.axes[-1].texts, *figure.axes[-1].get_yticklabels()]
+        assert not any("$" in text.get_text().replace(r"\$", "") for text in shown)
+
+
 def test_a_map_of_terms(model, classifier):
     figure = plots.term_map(model, ["oil", "stocks"], neighbours=4, title="words")
     names = written(figure.axes[0])

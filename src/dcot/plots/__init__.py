@@ -1,4 +1,4 @@
-"""Figures, one a file. Each returns its matplotlib figure; nothing is shown or saved here.
+"""Figures, one per file. Each returns its matplotlib figure; nothing is shown or saved here.
 
 All are legible in black and white. They need ``pip install "dcot[plots]"``.
 """

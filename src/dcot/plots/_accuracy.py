@@ -1,4 +1,4 @@
-"""Bars of accuracy, one a system, with the spread over draws."""
+"""Bars of accuracy, one per system, with the spread over draws."""
 
 from __future__ import annotations
 

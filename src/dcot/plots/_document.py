@@ -9,7 +9,7 @@ import numpy as np
 
 from dcot.errors import InvalidInputError
 from dcot.explain import Meaning
-from dcot.plots._figure import new_figure, plain
+from dcot.plots._figure import check_meaning, literal, new_figure, plain
 
 _OWN = {"color": "0.25"}
 _ADDED = {"color": "0.85", "hatch": "////", "edgecolor": "0.4", "linewidth": 0}
@@ -22,7 +22,7 @@ def document_layers(meaning: Meaning, *, k: int = 12, title: str | None = None) 
 
     Parameters
     ----------
-    meaning : what ``model.explain`` said about the document
+    meaning : what ``model.explain`` (of a classifier: ``model.meaning``) returns
     k : how many words, and prototypes of each layer, at most
     title : above it all; by default the document, shortened
 
@@ -30,6 +30,7 @@ def document_layers(meaning: Meaning, *, k: int = 12, title: str | None = None) 
     -------
     The matplotlib figure.
     """
+    check_meaning(meaning)
     if not meaning.layers:
         raise InvalidInputError("there are no layers to draw")
     words = [] if meaning.is_bias else _heaviest(meaning, k)
@@ -51,7 +52,7 @@ def document_layers(meaning: Meaning, *, k: int = 12, title: str | None = None) 
         _legend(figure)
     text = " ".join(meaning.text.split()) or "the empty document"
     text = "\n".join(wrap(text, int(33 * len(panels)), max_lines=2, placeholder=" …"))
-    figure.suptitle(text if title is None else title, fontsize=10, style="italic")
+    figure.suptitle(literal(text) if title is None else title, fontsize=10, style="italic")
     return figure
 
 
@@ -63,7 +64,7 @@ def _heaviest(meaning: Meaning, k: int) -> list[tuple[str, float]]:
 def _bars(ax: Any, rows: list[tuple[str, float]], own: set[str], depth: int) -> None:
     for place, (name, value) in enumerate(rows):
         ax.barh(place, value, height=0.75, **(_OWN if name in own else _ADDED))
-    ax.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=9)
+    ax.set_yticks(range(len(rows)), [literal(name) for name, _ in rows], fontsize=9)
     ax.tick_params(axis="x", labelsize=8)
     ax.set_ylim(depth - 0.4, -0.6)  # the same height for a bar in every panel
     ax.axvline(0, color="black", linewidth=0.8)

@@ -1,4 +1,4 @@
-"""What the figures share: where they are drawn, and marks that need no colour."""
+"""What the figures share: axes to draw on, marks that need no colour, checks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from functools import cache
 from io import BytesIO
 from typing import Any
 
+from dcot.errors import InvalidTypeError
+from dcot.explain import Meaning
 from dcot.runtime.extras import require
 
-# Told apart without colour; as many as any of our figures needs, then they come round again.
+# Distinct without colour; with more systems than marks, marks repeat.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
 GREYS = ("0.0", "0.35", "0.55", "0.2", "0.45", "0.65")
@@ -30,8 +32,28 @@ def _figure_class() -> Any:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """A figure of its own, so many inches large."""
+    """A new figure, with width and height in inches."""
     return _figure_class()(figsize=(width, height), layout="constrained")
+
+
+def literal(text: str) -> str:
+    """Text to be shown as it is: between two dollars, matplotlib would expect a formula.
+
+    >>> literal("$5 to $10")
+    '\\\\$5 to \\\\$10'
+    """
+    return text.replace("$", r"\$")
+
+
+def check_meaning(given: object) -> Meaning:
+    """What ``explain`` or ``meaning`` returned, or an error that says what to pass."""
+    if isinstance(given, Meaning):
+        return given
+    raise InvalidTypeError(
+        f"expected a Meaning, got {type(given).__name__}: pass what model.explain(text) of a "
+        "DCoTVectorizer or DCoT returns, or classifier.meaning(text) of a DCoTClassifier, whose "
+        "explain is about a decision"
+    )
 
 
 def axes_of(ax: Any, width: float, height: float) -> Any:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.plots._figure import literal
+
 Array = NDArray[Any]
 
 # Directions to try, right and left before above and below; then the same further away.
@@ -30,7 +32,7 @@ def place_labels(
     for place in order:
         weight = "bold" if names[place] in bold else "normal"
         text = ax.annotate(
-            names[place],
+            literal(names[place]),
             points[place],
             xytext=(0, 0),
             textcoords="offset points",

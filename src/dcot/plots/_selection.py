@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcot.errors import InvalidInputError
 from dcot.plots._figure import new_figure, plain
+
+if TYPE_CHECKING:
+    from dcot.classifier import DCoTClassifier
 
 _MARKS = {
     "candidate": {"marker": "o", "markersize": 4, "markerfacecolor": "white"},
@@ -16,7 +19,9 @@ _MARKS = {
 }
 
 
-def selection_results(classifier: Any, *, most: int | None = None, title: str = "") -> Any:
+def selection_results(
+    classifier: DCoTClassifier, *, most: int | None = None, title: str = ""
+) -> Any:
     """Draw ``cv_results_`` of a ``DCoTClassifier``: leave-one-out error and accuracy by candidate.
 
     Candidates are named by what they change, and sorted by error. Bars are one standard error of
@@ -26,7 +31,7 @@ def selection_results(classifier: Any, *, most: int | None = None, title: str = 
     Parameters
     ----------
     classifier : a fitted ``DCoTClassifier``
-    most : draw only so many of the best, besides the default and the chosen one
+    most : draw at most this many of the best, besides the default and the chosen one
     title : above it
 
     Returns

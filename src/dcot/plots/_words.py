@@ -8,7 +8,7 @@ from typing import Any
 
 from dcot.errors import InvalidInputError
 from dcot.explain import Meaning
-from dcot.plots._figure import axes_of
+from dcot.plots._figure import axes_of, check_meaning, literal
 
 Columns = Mapping[str, Sequence[tuple[str, float]]]
 
@@ -30,9 +30,9 @@ def word_columns(
 
     Parameters
     ----------
-    columns : what ``model.explain`` said about some words, or a mapping word → (prototype, value)
-        in decreasing order of value
-    layer, k : which layer, and how many prototypes, of what ``explain`` said
+    columns : what ``model.explain`` (of a classifier: ``model.meaning``) returns for some words, or
+        a mapping word → (prototype, value) in decreasing order of value
+    layer, k : which layer to draw, and how many prototypes
     ax : matplotlib axes to draw on; a new figure if not given
     title : above it all
 
@@ -50,7 +50,9 @@ def word_columns(
     for (word, column), start, width in zip(named.items(), starts, widths, strict=True):
         middle = start + width / 2
         largest = max((value for _, value in column), default=1.0) or 1.0
-        ax.text(middle, -0.9, word, ha="center", va="center", weight="bold", style="italic")
+        ax.text(
+            middle, -0.9, literal(word), ha="center", va="center", weight="bold", style="italic"
+        )
         for row, (prototype, value) in enumerate(column):
             strength = max(value, 0.0) / largest
             # the shade says how strong; the order says it too, for those who see no shades
@@ -62,7 +64,7 @@ def word_columns(
                 color="0.55",
                 alpha=0.7 * strength,
             )
-            ax.text(middle, row, prototype, ha="center", va="center", fontsize=9)
+            ax.text(middle, row, literal(prototype), ha="center", va="center", fontsize=9)
     ax.axhline(-0.5, color="black", linewidth=0.8)
     ax.set_xlim(0, sum(widths))
     ax.set_ylim(depth - 0.4, -1.4)
@@ -74,7 +76,7 @@ def word_columns(
 def _columns(meanings: Iterable[Meaning], layer: int, k: int) -> Columns:
     return {
         shorten(meaning.text, 28, placeholder=" …") or EMPTY: meaning.layer(layer).top(k)
-        for meaning in meanings
+        for meaning in map(check_meaning, meanings)
     }
 
 
