@@ -11,7 +11,7 @@ from dcot.errors import ModelFormatError
 from dcot.persistence import read_folder
 from dcot.persistence.saving import restored
 
-# What can be in a folder. A class is found here or not at all: a folder cannot name its own.
+# The classes that a folder can hold. A folder cannot name any other.
 KINDS = {
     "DCoT": "dcot.estimator",
     "DCoTVectorizer": "dcot.vectorizer",
@@ -21,23 +21,24 @@ KINDS = {
 
 
 def load(path: str | os.PathLike[str], *, mmap: bool = False, verify: bool | None = None) -> Any:
-    """Load a model that ``save`` wrote. It transforms as it did before, to the last bit.
+    """Load a model that ``save`` wrote. It gives the same features as before, bit for bit.
 
-    Nothing in the folder is run, and nothing in it is believed unchecked: a folder that is
-    damaged, changed, of another program or of a newer format is a ``dcot.DcotError``.
+    Nothing in the folder is run, and everything in it is checked: a folder that is damaged,
+    changed, of another program or of a newer format is a ``dcot.DcotError``.
 
     Parameters
     ----------
     path : str or path
         The folder.
     mmap : bool
-        Map the arrays instead of reading them: a large model is there at once, pages come from the
-        disk when they are used, and processes share them. Weights that were saved in 16 or 8 bits
-        are widened, and so in memory, all the same. The files must stay as they are meanwhile
-        (saving a new model over the old one is fine).
+        Map the arrays instead of reading them: a large model loads at once, pages are read from the
+        disk when they are used, and processes share them. The checksums of the arrays are then not
+        verified: a damaged number goes unnoticed. Weights that were saved in 16 or 8 bits are
+        widened, so they are in memory all the same. The files must not be changed meanwhile (saving
+        a new model over the old one is fine).
     verify : bool or None
-        Compute the checksum of the arrays, which reads every byte. None: unless ``mmap``. Sizes,
-        headers, settings and vocabulary are checked in any case.
+        Verify the checksum of the arrays, which reads every byte. None: unless ``mmap``. Sizes,
+        headers, settings and vocabulary are always checked.
 
     Returns
     -------
