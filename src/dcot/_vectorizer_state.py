@@ -20,8 +20,7 @@ from dcot.persistence.saving import (
     restore_container,
 )
 from dcot.text import TermCounter, TermWeighting
-from dcot.text.settings import check_threads
-from dcot.text.terms import Terms
+from dcot.text.options import check_threads
 
 _OWN_CODE = (
     "transform would need it: save the fitted dcot_ alone (model.dcot_.save) and keep your "
@@ -109,15 +108,13 @@ def restore_counter(contents: Contents) -> TermCounter:
     check_threads(counter.n_threads)
     if np.dtype(counter.dtype).kind not in "iuf":
         raise ModelFormatError(f"counts cannot be {counter.dtype!r:.60}{DAMAGED}")
-    counter._terms = Terms.from_strings(contents.vocabulary)
-    counter.n_documents_ = count(settings, "n_documents")
-    return counter
+    return counter.restore_terms(contents.vocabulary, count(settings, "n_documents"))
 
 
 def restore_weighting(contents: Contents, n_terms: int) -> TermWeighting:
     settings = setting(contents.settings, "weighting", dict)
     weighting: TermWeighting = build(TermWeighting, settings)
-    weighting._check_settings()
+    weighting.check_parameters()
     weighting.n_documents_ = count(settings, "n_documents")
     weighting.mean_length_ = setting(settings, "mean_length", float)
     weighting.idf_ = contents.array("idf", (n_terms,), largest=1e6)

@@ -14,9 +14,9 @@ from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeErr
 from dcot.estimator import DCoT
 from dcot.text import TermCounter, counting
 from dcot.text.analysis import Analysis
+from dcot.text.counting import RowStore
 from dcot.text.inputs import batches
-from dcot.text.rows import RowStore
-from dcot.text.settings import analysis_from
+from dcot.text.options import analysis_from
 from dcot.text.terms import Terms
 from dcot.vectorizer import DCoTVectorizer
 

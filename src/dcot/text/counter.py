@@ -12,11 +12,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array, metadata_routing
 
 from dcot.errors import InvalidInputError, InvalidTypeError, not_fitted
-from dcot.text import counting, inputs, settings
+from dcot.text import counting, inputs, options
 from dcot.text.analysis import Analysis
+from dcot.text.counting import RowStore
 from dcot.text.patterns import DEFAULT_PATTERN
-from dcot.text.rows import RowStore
 from dcot.text.terms import Terms
+
+Int32s = npt.NDArray[np.int32]
 
 
 class TermCounter(TransformerMixin, BaseEstimator):
@@ -120,9 +122,9 @@ class TermCounter(TransformerMixin, BaseEstimator):
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary of texts."""
-        self._prepare()
+        self.check_parameters()
         if self.vocabulary is not None:
-            self._terms = settings.fixed_terms(self.vocabulary)
+            self._terms = options.fixed_terms(self.vocabulary)
             self.n_documents_ = sum(map(len, inputs.batches(raw_documents)))
         else:
             self._learn(raw_documents)
@@ -130,9 +132,9 @@ class TermCounter(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> sparse.csr_matrix:
         """Learn the vocabulary of texts and count them, reading them once."""
-        self._prepare()
+        self.check_parameters()
         if self.vocabulary is not None:
-            self._terms = settings.fixed_terms(self.vocabulary)
+            self._terms = options.fixed_terms(self.vocabulary)
             matrix = self.transform(raw_documents)
             self.n_documents_ = matrix.shape[0]
             return matrix
@@ -174,8 +176,8 @@ class TermCounter(TransformerMixin, BaseEstimator):
         if fixed:
             self.n_documents_ += sum(map(len, inputs.batches(raw_documents)))
             return self
-        self._prepare()
-        settings.refuse_limits_while_growing(self.get_params(deep=False))
+        self.check_parameters()
+        options.refuse_limits_while_growing(self.get_params(deep=False))
         if first:
             self._learn(raw_documents)
             return self
@@ -233,6 +235,17 @@ class TermCounter(TransformerMixin, BaseEstimator):
             raise not_fitted(self)
         return len(self._terms)
 
+    @property
+    def terms(self) -> Terms:
+        """The terms as the kernels want them, in the order of the columns."""
+        return self._known_terms()
+
+    def restore_terms(self, terms: Iterable[str], n_documents: int) -> Self:
+        """Take terms in the order of columns, as a saved model has them, instead of fitting."""
+        self._terms = Terms.from_strings(list(terms))
+        self.n_documents_ = n_documents
+        return self
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_vocabulary", None)  # quick to build again
@@ -250,14 +263,14 @@ class TermCounter(TransformerMixin, BaseEstimator):
         return tags
 
     def _analysis(self) -> Analysis:
-        return settings.analysis_from(self.get_params(deep=False))
+        return options.analysis_from(self.get_params(deep=False))
 
-    def _prepare(self) -> None:
-        """Refuse and warn about settings before any text is read."""
-        settings.check_limits(self.min_df, self.max_df, self.max_features)
-        settings.check_threads(self.n_threads)
-        settings.check_dtype(self.dtype)
-        settings.warn_about(self.get_params(deep=False), self._analysis())
+    def check_parameters(self) -> None:
+        """Check the parameters, and warn about them, before any text is read."""
+        options.check_limits(self.min_df, self.max_df, self.max_features)
+        options.check_threads(self.n_threads)
+        options.check_dtype(self.dtype)
+        options.warn_about(self.get_params(deep=False), self._analysis())
         self.__dict__.pop("_vocabulary", None)
 
     def _known_terms(self) -> Terms:
@@ -265,7 +278,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
             return self._terms
         if self.vocabulary is None:
             raise not_fitted(self)
-        self._terms = settings.fixed_terms(self.vocabulary)
+        self._terms = options.fixed_terms(self.vocabulary)
         self.n_documents_ = 0
         return self._terms
 
@@ -274,26 +287,36 @@ class TermCounter(TransformerMixin, BaseEstimator):
     ) -> tuple[counting.Learned, Any]:
         """Learn the terms of texts, keep those within the limits: what was learnt, and which."""
         learned = counting.learn(raw_documents, self._analysis(), self.n_threads, store)
-        return learned, self._keep(learned)
+        return learned, self.fit_learned(learned)
 
-    def _keep(self, learned: counting.Learned) -> Any:
-        """Keep the terms within the limits, in sorted order: which of those learnt they are."""
+    def fit_learned(self, learned: counting.Learned, undercount: int = 0) -> Int32s:
+        """Keep the terms within the limits, in sorted order, from what was learned of a corpus.
+
+        ``undercount`` says that terms in no more documents than this may be missing. Returns which
+        of the learned terms were kept; of a given ``vocabulary`` all are.
+        """
+        kept = np.arange(len(learned.terms), dtype=np.int32)
+        if self.vocabulary is None:
+            kept = self._within_limits(learned)
+            self._terms = learned.terms.take(kept)
+        self.n_documents_ = learned.n_documents
+        self.undercount_ = undercount
+        return kept
+
+    def _within_limits(self, learned: counting.Learned) -> Any:
         if not len(learned.terms):
             has_stop_words = self._analysis().stop_words is not None
-            raise settings.nothing_found(learned.n_documents, learned.n_stopped, has_stop_words)
+            raise options.nothing_found(learned.n_documents, learned.n_stopped, has_stop_words)
         order = learned.terms.sorted_order()
         documents = learned.documents[order]
         totals = documents if self.binary else learned.totals[order]
-        totals = totals.astype(settings.sum_type(self.dtype))
-        limits = settings.document_limits(self.min_df, self.max_df, learned.n_documents)
-        mask = settings.chosen_terms(documents, totals, limits, self.max_features)
+        totals = totals.astype(options.sum_type(self.dtype))
+        limits = options.document_limits(self.min_df, self.max_df, learned.n_documents)
+        mask = options.chosen_terms(documents, totals, limits, self.max_features)
         if not mask.any():
             params = self.get_params(deep=False)
-            raise settings.nothing_kept(documents, params, learned.n_documents)
-        kept = order[mask]
-        self._terms = learned.terms.take(kept)
-        self.n_documents_ = learned.n_documents
-        return kept
+            raise options.nothing_kept(documents, params, learned.n_documents)
+        return order[mask]
 
     def _finished(self, matrix: sparse.csr_matrix) -> sparse.csr_matrix:
         if self.binary:

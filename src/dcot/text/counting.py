@@ -1,30 +1,44 @@
 """Counting a corpus on several threads: slices of documents in, rows of counts out.
 
-Each thread has a table of terms of its own, so that none waits for another. The tables are merged
-once, at the end.
+Each thread has a table of terms of its own, so that no thread waits for another; the tables are
+merged once, at the end. Rows are written into the arrays that become the sparse matrix and are
+renumbered in place: holding parts beside the whole would double the memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import chain
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy import sparse
 
+from dcot.runtime.resources import n_threads as free_threads
 from dcot.text import inputs, kernels_terms
 from dcot.text.analysis import Analysis
-from dcot.text.rows import Rows, RowStore, scratch
 from dcot.text.terms import Terms, TermTable
-from dcot.text.threads import Lent, in_threads
 
 Ints = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 _SLICE_BYTES = {"word": 1 << 18, "char": 1 << 16, "char_wb": 1 << 16}
+_MAX_THREADS = 8  # each has its own table: more would cost memory and merging, and gain little
+_DIRECT_TYPES = (np.int64, np.int32, np.float64, np.float32)  # which the kernel is compiled for
+_SPARE = 2  # room for this many times what is expected: memory is taken only when written to
+
+
+# -- learning and looking up terms ----------------------------------------------------------------
 
 
 @dataclass
@@ -110,3 +124,168 @@ def look_up(
     slices = _slices(documents, analysis)
     for rows in in_threads(count, slices, _threads(analysis, n_threads)):
         store.append(rows)
+
+
+# -- rows of counts -------------------------------------------------------------------------------
+
+
+@dataclass
+class Rows:
+    """Counts of a slice of documents: terms numbered by one thread's table, or columns."""
+
+    table: int
+    bounds: Ints
+    terms: Int32s
+    counts: Int32s
+
+
+def scratch(n_columns: int, dtype: npt.DTypeLike) -> tuple[Any, ...]:
+    """What a kernel needs to sort rows: a value for each column, a set of bits, and its summary.
+
+    Kernels clear up behind them, so that it need not be made anew for every slice.
+    """
+    bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
+    summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
+    return np.zeros(n_columns, dtype=dtype), bits, summary
+
+
+class RowStore:
+    """Rows one below the other; ``n_documents`` is their number, where that is known before."""
+
+    def __init__(self, dtype: npt.DTypeLike, n_documents: int | None = None) -> None:
+        self.dtype = np.dtype(dtype)
+        self._expected = n_documents
+        self._seen = 0
+        direct = self.dtype in _DIRECT_TYPES
+        self._indices = np.empty(0, dtype=np.int32)
+        self._data = np.empty(0, dtype=self.dtype if direct else np.int32)
+        self._tables: list[int] = []
+        self._lengths: list[Ints] = []
+        self._cuts = [0]
+
+    def append(self, rows: Rows) -> None:
+        """Add the rows of one slice."""
+        start, stop = self._cuts[-1], self._cuts[-1] + len(rows.terms)
+        self._seen += len(rows.bounds) - 1
+        if stop > len(self._indices):
+            self._make_room(start, stop)
+        self._indices[start:stop] = rows.terms
+        self._data[start:stop] = rows.counts
+        self._tables.append(rows.table)
+        self._lengths.append(np.diff(rows.bounds))
+        self._cuts.append(stop)
+
+    def renumber(self, columns: list[Int32s], n_columns: int, n_threads: int | None = None) -> None:
+        """Replace terms by columns, sort each row, and drop terms whose column is -1.
+
+        ``columns`` has, for each table, the column of each of its terms.
+        """
+        lent = Lent(partial(scratch, n_columns, self._data.dtype))
+
+        def renumber(k: int) -> None:
+            part = slice(self._cuts[k], self._cuts[k + 1])
+            rows = self._lengths[k], self._indices[part], self._data[part]
+            with lent.one() as (_, space):
+                kernels_terms.renumber_rows(*rows, columns[self._tables[k]], *space)
+
+        for _ in in_threads(renumber, range(len(self._tables)), n_threads):
+            pass
+        self._close_gaps()
+
+    def _close_gaps(self) -> None:
+        """Move the slices together after entries were dropped."""
+        used = 0
+        for k, lengths in enumerate(self._lengths):
+            start, kept = self._cuts[k], int(lengths.sum())
+            if used != start:
+                self._indices[used : used + kept] = self._indices[start : start + kept]
+                self._data[used : used + kept] = self._data[start : start + kept]
+            self._cuts[k] = used
+            used += kept
+        self._cuts[-1] = used
+
+    def matrix(self, n_columns: int) -> sparse.csr_matrix:
+        """The rows as a CSR matrix, which takes over the store's memory."""
+        for array in (self._indices, self._data):  # no view is kept that could be left hanging
+            array.resize(self._cuts[-1], refcheck=False)
+        lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths])
+        large = self._cuts[-1] > np.iinfo(np.int32).max
+        indptr = np.cumsum(lengths).astype(np.int64 if large else np.int32)
+        matrix = sparse.csr_matrix(
+            (self._data.astype(self.dtype, copy=False), self._indices, indptr),
+            shape=(len(indptr) - 1, n_columns),
+        )
+        matrix.has_sorted_indices = True
+        matrix.has_canonical_format = True
+        return matrix
+
+    def _make_room(self, used: int, needed: int) -> None:
+        """Larger arrays, as large as all documents will need if they are like those so far.
+
+        Growing in place would be better, but ``ndarray.resize`` writes zeros to the new part.
+        """
+        share = max((self._expected or 0) / max(self._seen, 1), 1)
+        size = int(_SPARE * share * needed)
+        for name in ("_indices", "_data"):
+            old = getattr(self, name)
+            new = np.empty(size, dtype=old.dtype)
+            new[:used] = old[:used]
+            setattr(self, name, new)
+
+
+# -- threads --------------------------------------------------------------------------------------
+
+
+def default_threads() -> int:
+    """The threads that this process may use, and not more than pay.
+
+    >>> default_threads() >= 1
+    True
+    """
+    return min(free_threads(), _MAX_THREADS)
+
+
+def in_threads(
+    work: Callable[[In], Out], pieces: Iterable[In], n_threads: int | None
+) -> Iterator[Out]:
+    """Results in order; only a few pieces are under way at any time.
+
+    >>> list(in_threads(abs, [-1, 2], n_threads=2))
+    [1, 2]
+    """
+    n_threads = n_threads or default_threads()
+    iterator = iter(pieces)
+    first = list(zip(range(2), iterator, strict=False))
+    pieces = chain((piece for _, piece in first), iterator)
+    if n_threads == 1 or len(first) < 2:
+        yield from map(work, pieces)
+        return
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="dcot-text") as pool:
+        pending: deque[Future[Out]] = deque()
+        for piece in pieces:
+            pending.append(pool.submit(work, piece))
+            if len(pending) > n_threads + 1:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+class Lent(Generic[Out]):
+    """Things of which each is used by one thread at a time, made when all others are in use."""
+
+    def __init__(self, make: Callable[[], Out]) -> None:
+        self.made: list[Out] = []
+        self._make = make
+        self._free: list[int] = []
+        self._lock = Lock()
+
+    @contextmanager
+    def one(self) -> Iterator[tuple[int, Out]]:
+        """The number of a thing, and the thing."""
+        with self._lock:
+            if not self._free:
+                self.made.append(self._make())
+                self._free.append(len(self.made) - 1)
+            number = self._free.pop()
+        yield number, self.made[number]
+        self._free.append(number)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import validate_data
 
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
-from dcot.text.settings import check_flags
+from dcot.text.options import check_flags
 
 Floats = npt.NDArray[np.float64]
 
@@ -84,13 +84,13 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn how many documents have each term, and how long documents are."""
-        self._check_settings()
+        self.check_parameters()
         X = self._checked(X, reset=True)
         return self.fit_sums(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]), X.sum())
 
     def fit_sums(self, n_documents: int, documents: npt.ArrayLike, n_words: float) -> Self:
         """The same from sums: documents, how many have each term, and words in all of them."""
-        self._check_settings()
+        self.check_parameters()
         frequency = np.asarray(documents)
         if n_documents < 1:
             raise InvalidInputError("no documents were given, so there are no weights to learn")
@@ -147,7 +147,8 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _check_settings(self) -> None:
+    def check_parameters(self) -> None:
+        """Refuse parameters outside their range."""
         check_flags(self.get_params(deep=False), "use_idf", "smooth_idf", "sublinear_tf")
         if not isinstance(self.scheme, str) or self.scheme not in _SCHEMES:
             raise InvalidParameterError(

@@ -17,8 +17,8 @@ from dcot import DCoTVectorizer
 from dcot.errors import InvalidInputError
 from dcot.stream import LocalPasses, Repeatable
 from dcot.text import TermCounter, TextSource, read_texts
+from dcot.text.fitting import VocabularySum, fit_counter
 from dcot.text.streams import as_text_source
-from dcot.text.vocabulary import VocabularySum, fit_counter
 
 OPTIONS = [
     {},

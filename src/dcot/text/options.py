@@ -1,4 +1,4 @@
-"""The settings of a term counter, checked and made ready: errors here, before any text is read."""
+"""The parameters of a term counter, checked before any text is read."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ _ANALYZERS = ("word", "char", "char_wb")
 _ACCENTS = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 
 
-def analysis_from(settings: Mapping[str, Any]) -> Analysis:
+def analysis_from(parameters: Mapping[str, Any]) -> Analysis:
     """An analysis from the parameters of a ``TermCounter``."""
-    check_flags(settings, "lowercase", "binary", "grow_vocabulary")
-    _check_choices(settings)
-    analyzer, accents = settings["analyzer"], settings["strip_accents"]
+    check_flags(parameters, "lowercase", "binary", "grow_vocabulary")
+    _check_choices(parameters)
+    analyzer, accents = parameters["analyzer"], parameters["strip_accents"]
     pattern = stop_words = None
     if analyzer == "word":
-        shortest = _at_least_one("min_word_length", settings["min_word_length"], MAX_WORD_LENGTH)
-        pattern = compile_pattern(settings["token_pattern"], shortest)
-        stop_words = stop_list(settings["stop_words"])
+        shortest = _at_least_one("min_word_length", parameters["min_word_length"], MAX_WORD_LENGTH)
+        pattern = compile_pattern(parameters["token_pattern"], shortest)
+        stop_words = stop_list(parameters["stop_words"])
     return Analysis(
         analyzer=analyzer,
         pattern=pattern,
-        lowercase=bool(settings["lowercase"]),
+        lowercase=bool(parameters["lowercase"]),
         strip_accents=accents if callable(accents) else _ACCENTS.get(accents or ""),
         accents_of_ascii=callable(accents),
         stop_words=_terms("stop_words", sorted(stop_words)) if stop_words else None,
-        ngram_range=ngrams(settings["ngram_range"]),
+        ngram_range=ngrams(parameters["ngram_range"]),
     )
 
 
-def _check_choices(settings: Mapping[str, Any]) -> None:
-    analyzer, accents = settings["analyzer"], settings["strip_accents"]
+def _check_choices(parameters: Mapping[str, Any]) -> None:
+    analyzer, accents = parameters["analyzer"], parameters["strip_accents"]
     if not callable(analyzer) and not (isinstance(analyzer, str) and analyzer in _ANALYZERS):
         raise InvalidParameterError(
             f"analyzer must be one of {', '.join(_ANALYZERS)} or a function, got {analyzer!r}"
@@ -56,9 +56,9 @@ def _check_choices(settings: Mapping[str, Any]) -> None:
         raise InvalidParameterError(
             f"strip_accents must be 'ascii', 'unicode', a function or None, got {accents!r}"
         )
-    if analyzer == "word" and not isinstance(settings["token_pattern"], str):
+    if analyzer == "word" and not isinstance(parameters["token_pattern"], str):
         raise InvalidTypeError(
-            f"token_pattern must be a regular expression, got {settings['token_pattern']!r}"
+            f"token_pattern must be a regular expression, got {parameters['token_pattern']!r}"
         )
 
 
@@ -232,11 +232,11 @@ def sum_type(dtype: Any) -> Any:
     return np.int_ if np.can_cast(dtype, np.int_) else dtype
 
 
-def refuse_limits_while_growing(settings: Mapping[str, Any]) -> None:
+def refuse_limits_while_growing(parameters: Mapping[str, Any]) -> None:
     """Which terms pass a limit would depend on how the documents were cut into batches."""
     limits = {"min_df": 1, "max_df": 1.0, "max_features": None}
     for name, default in limits.items():
-        value = settings[name]
+        value = parameters[name]
         if value != default or type(value) is not type(default):  # 1 and 1.0 differ here
             raise InvalidParameterError(
                 f"{name}={value} cannot be applied while the vocabulary grows: leave it at "
@@ -245,16 +245,16 @@ def refuse_limits_while_growing(settings: Mapping[str, Any]) -> None:
             )
 
 
-def warn_about(settings: Mapping[str, Any], analysis: Analysis) -> None:
-    """Warn about settings that have no effect, or not the one that was meant."""
+def warn_about(parameters: Mapping[str, Any], analysis: Analysis) -> None:
+    """Warn about parameters that have no effect, or not the one that was meant."""
     if analysis.analyzer != "word":
         defaults = {"stop_words": None, "token_pattern": DEFAULT_PATTERN, "min_word_length": None}
         for name, default in defaults.items():
-            if settings[name] is not default and settings[name] != default:
+            if parameters[name] is not default and parameters[name] != default:
                 _warn(f"{name} has no effect: it is for analyzer='word'")
     if callable(analysis.analyzer) and analysis.ngram_range != (1, 1):
         _warn("ngram_range has no effect: the analyzer is a function")
-    vocabulary = settings["vocabulary"]
+    vocabulary = parameters["vocabulary"]
     # an iterator can be read once, and not here
     readable = isinstance(vocabulary, Collection)
     if readable and analysis.lowercase and not callable(analysis.analyzer):
@@ -300,9 +300,9 @@ def nothing_found(n_documents: int, n_stopped: int, has_stop_words: bool) -> Inv
     )
 
 
-def nothing_kept(documents: Any, settings: Mapping[str, Any], n_documents: int) -> Exception:
+def nothing_kept(documents: Any, parameters: Mapping[str, Any], n_documents: int) -> Exception:
     """The error for terms that were all dropped, with the setting that dropped them."""
-    fewest, most = document_limits(settings["min_df"], settings["max_df"], n_documents)
+    fewest, most = document_limits(parameters["min_df"], parameters["max_df"], n_documents)
     rare, common = int((documents < fewest).sum()), int((documents > most).sum())
     impossible = (
         f" (no term can be in at least {fewest:g} and at most {most:g} documents)"
@@ -311,6 +311,6 @@ def nothing_kept(documents: Any, settings: Mapping[str, Any], n_documents: int) 
     )
     return InvalidInputError(
         f"none of the {len(documents):,} terms in {n_documents:,} documents remain: "
-        f"min_df={settings['min_df']} dropped {rare:,} and max_df={settings['max_df']} dropped "
+        f"min_df={parameters['min_df']} dropped {rare:,} and max_df={parameters['max_df']} dropped "
         f"{common:,}{impossible}; lower min_df or raise max_df"
     )
