@@ -12,7 +12,7 @@ from dcot.core.corruption import marginalise
 from dcot.core.fit import FitOptions
 from dcot.core.moments import Moments
 from dcot.core.plan import plan_in_memory, shape_of
-from dcot.core.solvers import SOLVERS, Shape
+from dcot.core.solvers import SOLVERS, Shape, cg
 
 SHAPES = [(40, 12, 5), (12, 40, 9), (30, 30, 30), (1, 5, 2), (5, 1, 1)]
 EXACT = {"tol": 1e-13, "max_iter": 500, "progress": lambda fraction: None}
@@ -48,6 +48,25 @@ def test_equals_the_definition(solver, shape, sparse, noise, shrinkage, ridge):
     b = system.intercept(solution.coef, moments.mean[targets])
     np.testing.assert_allclose(b, intercept, atol=1e-8)
     assert solution.gain == pytest.approx(_gain(X, targets, coef), abs=1e-7)
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 25), (25, 60)])
+def test_deflation_changes_the_way_and_not_the_solution(monkeypatch, n, d):
+    rng = np.random.default_rng(0)
+    topics = rng.integers(0, 3, (n, 1)) == np.arange(3)  # three large eigenvalues
+    X = counts(rng, n, d) + 8.0 * topics @ (rng.random((3, d)) < 0.4)
+    moments, targets = Moments.of(X), np.arange(20)
+    centred = Centred.of(X, moments.mean)
+    system = marginalise(moments, 0.3, shrinkage=0.01)
+    options = EXACT | {"tol": 1e-4}
+    plain = next(SOLVERS["cg"].solve(centred, targets, [system], **options))
+    monkeypatch.setattr(cg, "DEFLATION_WORTH", 1)
+    monkeypatch.setattr(cg, "DEFLATED", 8)
+    deflated = next(SOLVERS["cg"].solve(centred, targets, [system], **options))
+    assert deflated.n_iter < plain.n_iter
+    coef, _ = explicit_layer(X, targets, 0.3, shrinkage=0.01, ridge=0)
+    np.testing.assert_allclose(deflated.coef, coef, atol=1e-3)
+    assert deflated.gain == pytest.approx(_gain(X, targets, coef), rel=1e-4)
 
 
 def _gain(X, targets, coef):
