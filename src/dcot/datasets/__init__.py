@@ -1,4 +1,4 @@
-"""Real corpora in one shape, each with its official split, licence and citation.
+"""Text corpora as one class, each with its split, licence and citation.
 
 A file is looked for in ``data_dir``, then in the directory that the environment variable
 ``DCOT_DATA`` names, then in the cache (``DCOT_CACHE``, or ``dcot`` in the user's cache directory).

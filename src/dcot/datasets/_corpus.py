@@ -1,4 +1,4 @@
-"""The one shape that every corpus has: documents, labels, an official split, and whom to thank."""
+"""Corpus: documents, labels, a split into training and test, licence and citation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Corpus:
     counts : CSR matrix, or None
         Documents × terms, where the corpus comes as counts.
     labels : array
-        One label a document. A multi-label corpus separates the labels of a document by
+        One label per document. A multi-label corpus separates the labels of a document by
         ``label_separator``; see `label_sets`. A document without a label has ``""``.
     target_names : tuple of str
         The classes, sorted. For integer labels, their decimal names.
@@ -86,7 +86,7 @@ class Corpus:
         if len(self.labels) != self.n_documents:
             raise InvalidParameterError(
                 f"corpus {self.name!r} has {self.n_documents} documents but {len(self.labels)} "
-                "labels: expected one label a document"
+                "labels: expected one label per document"
             )
         if not self.target_names:
             object.__setattr__(self, "target_names", self._classes())
@@ -145,7 +145,7 @@ class Corpus:
 
     @property
     def unlabelled_texts(self) -> list[str]:
-        """Texts of the documents that are there to be learned from without labels."""
+        """Texts of the documents without labels."""
         return self._texts("unlabelled")
 
     @property

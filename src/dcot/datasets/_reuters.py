@@ -46,7 +46,7 @@ _FIGURES = {
     "r8": {"train": 5485, "test": 2189, "classes": 8, "train_classes": 8},
 }
 _WHAT = {
-    "modapte": "ModApte split; none, one or several topics a story, separated by blanks.",
+    "modapte": "ModApte split; none, one or several topics per story, separated by blanks.",
     "single": "Stories of the ModApte split that have one topic only; 7 of the 66 topics have no "
     "training story.",
     "r52": "R52: stories with one topic only, topics with both training and test stories.",

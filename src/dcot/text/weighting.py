@@ -45,8 +45,8 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         For ``tfidf``: whether to use idf; whether to act as if one more document had every term;
         whether to take 1 + log(tf) for tf.
     k1, b : float, default=1.2 and 0.75
-        For ``bm25``: how soon more of a term stops to matter, and how much long documents are
-        marked down.
+        For ``bm25``: how quickly repeats of a term stop to count, and how strongly long documents
+        are scaled down.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self.fit_sums(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]), X.sum())
 
     def fit_sums(self, n_documents: int, documents: npt.ArrayLike, n_words: float) -> Self:
-        """The same from sums: documents, how many have each term, and words in all of them."""
+        """Fit from sums: documents, documents with each term, and words in all of them."""
         self.check_parameters()
         frequency = np.asarray(documents)
         if n_documents < 1:
@@ -189,7 +189,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return X
 
     def _idf(self, documents: npt.NDArray[np.int64]) -> Floats:
-        """Inverse document frequencies, for terms that so many documents have."""
+        """Inverse document frequencies of terms with these numbers of documents."""
         n = self.n_documents_
         if self.scheme == "bm25":
             return np.asarray(np.log1p((n - documents + 0.5) / (documents + 0.5)))
