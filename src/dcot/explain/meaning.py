@@ -61,7 +61,7 @@ class Meaning:
     words : the document's terms that the model knows, in the order of the model's columns
     weights : how much of each the document has, as the model reads it
     layers : a :class:`LayerMeaning` for each layer
-    unknown : words of the text that the model does not know, and passed over
+    unknown : words of the text that the model does not know, and skipped
     suggestions : near spellings of those words
     """
 

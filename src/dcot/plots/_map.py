@@ -38,7 +38,7 @@ def term_map(
     words : to draw
     neighbours : how many of ``model.similar_terms`` to draw with each; 0 for the words alone
     layer : whose values, by default the last layer's
-    names : of the columns, for a ``DCoT`` that was learned without
+    names : names of the columns, for a model of matrices that was fitted without names
     ax : matplotlib axes to draw on; a new figure if not given
     title : above it
 

@@ -249,7 +249,7 @@ def unit_rows(features: Array) -> Array:
 # -- parameters -----------------------------------------------------------------------------------
 
 
-def check_model(model: Any) -> None:
+def check_model(model: object) -> None:
     if model is None or hasattr(model, "transform"):
         return
     hint = ": load it first, with dcot.load" if isinstance(model, str) else ""
@@ -259,9 +259,10 @@ def check_model(model: Any) -> None:
     )
 
 
-def check_layer(layer: Any) -> None:
-    whole = isinstance(layer, int) and not isinstance(layer, bool)
-    if layer is not None and (not whole or layer < 1):
+def check_layer(layer: object) -> None:
+    if layer is None:
+        return
+    if not isinstance(layer, int) or isinstance(layer, bool) or layer < 1:
         raise InvalidParameterError(
             f"layer must be 1 or more, or None for the model's own features, got {layer!r}"
         )

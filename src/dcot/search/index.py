@@ -98,7 +98,7 @@ class SearchIndex(Saveable):
 
     def __init__(
         self,
-        model: Any = None,
+        model: Transformer | None = None,
         *,
         hybrid: bool | float = True,
         layer: int | None = 1,
@@ -347,7 +347,7 @@ def share_of_meaning(hybrid: Any) -> float:
     )
 
 
-def _is_fitted(model: Any) -> bool:
+def _is_fitted(model: Transformer) -> bool:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 

@@ -76,7 +76,6 @@ def by_both(
     ``lexical`` has BM25, and which queries it found any word of.
     """
     scores, matches = lexical
-    best, found = _empty_heaps(len(queries), min(k + N_SPARE, max(len(vectors), 1)))
     products = queries @ vectors.T
     if own is not None:
         products += own
@@ -85,7 +84,7 @@ def by_both(
     shares = (weight, 1.0 - weight)
     factors = np.hstack([s * _inverse(top) for s, top in zip(shares, largest, strict=True)])
     run_threads(combine, products, scores, factors, work=3.0 * products.size)
-    _take(products, np.where(allowed, np.arange(len(vectors)), -1), best, found)
+    found = _best_of_all(products, allowed, k)
     similarity = _exactly(vectors, queries, found) + _picked(own, found)
     bm25 = _picked(scores, found)
     combined = factors[:, :1] * similarity + factors[:, 1:] * bm25
@@ -97,10 +96,9 @@ def by_meaning(
     vectors: Array, queries: Array, own: Array, known: Array, allowed: Array, k: int
 ) -> Ranking:
     """The k allowed rows with the largest cosine, to which ``own`` is what the words add."""
-    best, found = _empty_heaps(len(queries), min(k + N_SPARE, max(len(vectors), 1)))
     products = queries @ vectors.T
     products += own
-    _take(products, np.where(allowed, np.arange(len(vectors)), -1), best, found)
+    found = _best_of_all(products, allowed, k)
     similarity = _exactly(vectors, queries, found) + _picked(own, found)
     return _sorted(found, similarity, known, k, similarity, None)
 
@@ -108,9 +106,7 @@ def by_meaning(
 def by_words(lexical: tuple[Array, Array], allowed: Array, k: int) -> Ranking:
     """The k allowed rows with the largest BM25; those without any of the words are left out."""
     scores, matches = lexical
-    best, found = _empty_heaps(len(scores), min(k + N_SPARE, max(scores.shape[1], 1)))
-    best[:] = 0.0
-    _take(scores, np.where(allowed, np.arange(scores.shape[1]), -1), best, found)
+    found = _best_of_all(scores, allowed, k, above=0.0)
     bm25 = _picked(scores, found)
     return _sorted(found, bm25, matches, k, None, bm25)
 
@@ -150,8 +146,16 @@ def _blocks(vectors: Array, allowed: Array) -> Iterator[tuple[Array, Array]]:
         )
 
 
-def _empty_heaps(n: int, size: int) -> tuple[Array, Array]:
-    return np.full((n, size), -np.inf, np.float32), np.full((n, size), -1, np.int64)
+def _empty_heaps(n: int, size: int, above: float = -np.inf) -> tuple[Array, Array]:
+    return np.full((n, size), above, np.float32), np.full((n, size), -1, np.int64)
+
+
+def _best_of_all(scores: Array, allowed: Array, k: int, above: float = -np.inf) -> Array:
+    """The allowed rows with the largest scores above ``above``: k of them, and some to spare."""
+    n_queries, n = scores.shape
+    best, found = _empty_heaps(n_queries, min(k + N_SPARE, max(n, 1)), above)
+    _take(scores, np.where(allowed, np.arange(n), -1), best, found)
+    return found
 
 
 def _take(scores: Array, rows: Array, best: Array, found: Array) -> None:

@@ -99,7 +99,7 @@ def test_terms_that_the_model_left_out_can_be_searched():
 
 def test_the_default_model():
     index = SearchIndex().add(TEXTS)
-    assert index.model_.get_params(deep=False)["noise"] == RETRIEVAL["noise"]
+    assert index.model_.dcot_.noise == RETRIEVAL["noise"]
     given = SearchIndex(DCoTVectorizer(**RETRIEVAL)).add(TEXTS)
     assert given.search(QUERIES) == index.search(QUERIES)
     assert not hasattr(given.model, "dcot_")  # a clone was fitted
