@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -17,21 +16,21 @@ from typing import Any
 import numpy as np
 
 from dcot import datasets
-from dcot.bench.experiments.few_labels import jobs_of
-from dcot.bench.jobs import Context, run_jobs
+from dcot.bench.experiments import WORK
+from dcot.bench.experiments.accuracy import COMPARE, jobs
+from dcot.bench.jobs import Context, Runner, default_workers
 from dcot.bench.paper import Run, extra_systems
-from dcot.bench.profiles import profile_of
-from dcot.bench.protocol import WAYS, LeaveOneOut
+from dcot.bench.profiles import Profile
 from dcot.bench.report import Results, write_report
 from dcot.bench.store import Store
-from dcot.bench.systems import OURS, PAPER, SYSTEMS
+from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER
 from dcot.bench.tasks import Task, task_of
 from dcot.errors import InvalidInputError, InvalidParameterError
+from dcot.runtime.extras import require
 from dcot.runtime.progress import Progress, silent
 
 __all__ = ["run"]
 
-EXPERIMENT = "compare"
 BUDGETS = (20, 50, 100, 200, 500, 1000, 2000)
 # Those that learn in seconds; the others can be asked for.
 DEFAULT_SYSTEMS = ("bag of words", "TF-IDF", "LSI", PAPER, OURS)
@@ -49,9 +48,10 @@ def run(
     systems: Sequence[str] | None = None,
     budgets: Sequence[int] = BUDGETS,
     draws: int = 5,
-    way: str = LeaveOneOut.name,
+    svm: bool = False,
     encoder: str | os.PathLike[str] | None = None,
     static_embeddings: bool = False,
+    workers: int | None = None,
     progress: Progress = silent,
 ) -> Run:
     """Compare the systems from few labels to all, and write the page that shows it.
@@ -65,35 +65,39 @@ def run(
     data : directory with research corpora
     systems : names of systems; by default those that learn in seconds
     budgets, draws : numbers of labelled documents, and how often they are drawn
-    way : "leave-one-out" (only the budget's labels are used) or "validation" (the paper's way)
+    svm : try a linear SVM on each system's features, too
     encoder, static_embeddings : pretrained rivals, see `dcot.bench.paper.run`
+    workers : processes at a time; by default as many as cores
     progress : called with what is done and the share that is finished
     """
-    if way not in WAYS:
-        raise InvalidParameterError(f"way must be one of {list(WAYS)}, got {way!r}")
+    require("matplotlib", "bench")  # before the work
     names = tuple(DEFAULT_SYSTEMS if systems is None else systems)
-    if unknown := set(names) - set(SYSTEMS):
+    if unknown := set(names) - set(NAMES):
         raise InvalidParameterError(
-            f"unknown systems {sorted(unknown)}: expected some of {list(SYSTEMS)}"
+            f"unknown systems {sorted(unknown)}: expected some of {list(NAMES)}"
         )
-    for name, values in (("budgets", budgets), ("draws", [draws])):
-        if wrong := [value for value in values if not isinstance(value, Integral) or value < 1]:
+    for name, given in (("budgets", budgets), ("draws", [draws])):
+        if wrong := [value for value in given if not isinstance(value, Integral) or value < 1]:
             raise InvalidParameterError(f"{name} must be whole numbers from 1, got {wrong[0]!r}")
     task = _checked(_task(corpus, text, label, split, test_share, data))
-    profile = replace(
-        profile_of("full"),
+    svm_systems = tuple(dict.fromkeys((*names, FEATURES))) if svm else ()
+    profile = Profile(
         name="compare",
-        systems=names,
+        size="full",
+        sample=None,
+        few_labels={task.name: names if not svm else svm_systems},
         budgets=tuple(sorted({int(budget) for budget in budgets})),
         draws=draws,
+        svm_systems=svm_systems,
     )
     folder = Path(out)
     extra = extra_systems(encoder, static_embeddings)
-    context = Context(profile, folder / "features", data, extra, _tasks={task.name: task})
-    jobs = list(jobs_of(context, task, EXPERIMENT, (way,)))
+    context = Context(profile, folder / "features", data, extra, given={task.name: task})
+    planned = list(jobs(context, [COMPARE]))
     store = Store(folder / "cells")
-    failures = run_jobs(jobs, store, progress, "compare")
-    results = Results.collect(store, jobs, context, failures)
+    count = default_workers() if workers is None else workers
+    failures = Runner(context, store, WORK, count).run(planned, progress)
+    results = Results.collect(store, planned, context, failures, [COMPARE])
     report = write_report(results, folder, f"Few labels on {task.name}: a comparison")
     return Run(report, results, failures)
 
@@ -112,7 +116,7 @@ def _task(
     if str(corpus) in datasets.available() and not path.exists():
         options: dict[str, Any] = {} if str(corpus) == "everyday" else {"data_dir": data}
         if str(corpus) == "reuters-text":
-            options["subset"] = "single"  # one label a document
+            options["subset"] = "single"  # one label per document
         return task_of(datasets.load(str(corpus), **options))
     if path.is_dir():
         return task_of(datasets.load_folder(path, test_share=test_share))

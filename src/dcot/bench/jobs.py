@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
-import numpy as np
-from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from dcot.bench.profiles import Profile
-from dcot.bench.protocol import SEED, Candidate
-from dcot.bench.store import PROTOCOL, Key, Result, Store
-from dcot.bench.systems import SYSTEMS, Setting, System
-from dcot.bench.systems._base import SEED as SYSTEMS_SEED
-from dcot.bench.tasks import SAMPLE_SEED, DataDir, Documents, Task, load_task
+from dcot.bench.protocol import SEED
+from dcot.bench.store import Key, Result, Store
+from dcot.bench.systems import SYSTEMS, Classifier, Setting, System
+from dcot.bench.systems.base import SEED as SYSTEMS_SEED
+from dcot.bench.tasks import SAMPLE_SEED, DataDir, Task, load_task
 from dcot.errors import DatasetMissingError
-from dcot.runtime.files import write_atomically
-from dcot.runtime.progress import Progress, silent
+from dcot.runtime.progress import Progress, announce, silent
+from dcot.runtime.resources import free_memory
 
-Array = NDArray[Any]
 SEEDS = {"draws": SEED, "samples": SAMPLE_SEED, "systems": SYSTEMS_SEED}
+MEMORY_SHARE = 0.7  # of the free memory, for all jobs that run at a time
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,22 @@ class Job:
 
     Attributes
     ----------
+    experiment : whose function computes it
     title : for the progress line
     keys : the cells
-    work : computes those that are asked for, one after the other
-    cost : a guess in seconds on two cores, for the time left
+    options : what that function has to know besides the keys
+    seconds : predicted, on one core
+    memory : predicted, in bytes
+    alone : no other job may run beside it, and it may use all cores
     """
 
+    experiment: str
     title: str
     keys: list[Key]
-    work: Callable[[list[Key]], Iterator[tuple[Key, Result]]]
-    cost: float = 1.0
+    options: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 1.0
+    memory: float = 1e9
+    alone: bool = False
 
 
 @dataclass
@@ -56,72 +63,75 @@ class Context:
     extra: dict[str, System] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
-    _tasks: dict[str, Task | None] = field(default_factory=dict)
+    given: dict[str, Task] = field(default_factory=dict)
+    _loaded: dict[str, Task | None] = field(default_factory=dict)
 
-    def task(self, name: str, *, stand_in: bool = False) -> Task | None:
-        """A corpus, cut as the profile wants it; None, and a note, where it cannot be had."""
-        task = self.full_task(name, stand_in=stand_in)
-        return None if task is None else self.cut(task)
+    def for_workers(self) -> Context:
+        """The same without what can be loaded again."""
+        return replace(self, _loaded={}, notes=[])
 
-    def cut(self, task: Task) -> Task:
-        """The sample of a corpus that the profile wants."""
+    def task(self, name: str, *, stand_in: bool = False, cut: bool = True) -> Task | None:
+        """A corpus, cut to the profile's sample; None, and a note, where it cannot be had."""
+        if name in self.given:
+            return self._cut(self.given[name]) if cut else self.given[name]
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name, stand_in)
+        task = self._loaded[name]
+        return self._cut(task) if task is not None and cut else task
+
+    def _load(self, name: str, stand_in: bool) -> Task | None:
+        try:
+            task = load_task(name, self.data, stand_in=stand_in)
+        except DatasetMissingError as error:
+            self.note(f"{name} is left out: {error}")
+            return None
+        if task.stands_for:
+            self.note(
+                f"{name} was not found: the embedded corpus stands in for it. "
+                "Its figures say nothing about the paper's corpus. Name the directory with the "
+                "data (--data DIR, or DCOT_DATA) for the real one."
+            )
+        return task
+
+    def _cut(self, task: Task) -> Task:
         return task if self.profile.sample is None else task.sample(*self.profile.sample)
 
-    def full_task(self, name: str, *, stand_in: bool = False) -> Task | None:
-        """The same, never cut."""
-        if name not in self._tasks:
-            try:
-                task = load_task(name, self.data, stand_in=stand_in)
-            except DatasetMissingError as error:
-                self.note(f"{name} is left out: {error}")
-                self._tasks[name] = None
-                return None
-            if task.stands_for:
-                self.note(
-                    f"{name} was not found: the embedded corpus stands in for it. "
-                    "Its figures say nothing about the paper's corpus. Name the directory with the "
-                    "data (--data DIR, or DCOT_DATA) for the real one."
-                )
-            self._tasks[name] = task
-        return self._tasks[name]
-
-    def tasks(self, names: Sequence[str]) -> list[Task]:
-        """Those that can be had; what stands in for several corpora comes once."""
-        found: dict[str, Task] = {}
-        for name in names:
-            task = self.task(name, stand_in=True)
+    def used(self) -> Iterator[tuple[Task, Task]]:
+        """Every corpus of this run, whole and as it is used."""
+        for task in (*self.given.values(), *self._loaded.values()):
             if task is not None:
-                found.setdefault(task.fingerprint, task)
-        return list(found.values())
+                yield task, self._cut(task)
 
     def note(self, text: str) -> None:
         """Something that the report has to say."""
         if text not in self.notes:
             self.notes.append(text)
 
-    def system(self, name: str) -> System:
+    def system(self, name: str) -> System | Classifier:
         """By its name, also those that were named on the command line."""
-        return {**SYSTEMS, **self.extra}[name]
+        return Classifier() if name == Classifier.name else {**SYSTEMS, **self.extra}[name]
 
-    def systems_for(self, task: Task, names: Sequence[str], *, extra: bool = True) -> list[System]:
-        """Those that can read the corpus; with ``extra``, those of the command line too."""
-        found = [self.system(name) for name in (*names, *(self.extra if extra else ()))]
+    def names_for(self, task: Task, names: Sequence[str]) -> list[str]:
+        """These systems and the pretrained ones of the run, if they can read the corpus."""
+        found = [*names, *self.extra]
         if task.texts is None:
-            for system in found:
-                if system.needs_text:
-                    self.note(f"{system.name}: not on {task.name}, which comes as counts")
-            found = [system for system in found if not system.needs_text]
+            for name in self.extra:
+                self.note(f"{name}: not on {task.name}, which comes as counts")
+            found = list(names)
         return found
 
-    def settings(self, system: System) -> list[Setting]:
-        """What is searched in this profile."""
+    def settings(self, name: str) -> list[Setting]:
+        """What is searched in this profile; for dCoT, which chooses itself, its parameters."""
+        system = self.system(name)
+        if isinstance(system, Classifier):
+            return [dict(system.parameters())]
         return system.settings(self.profile.size)
 
 
-def corpus_key(task: Task, system: System | None = None) -> Key:
-    """What identifies the documents of a cell, as a system sees them: counts, or texts."""
+def corpus_key(task: Task, texts: bool = False) -> Key:
+    """What identifies the documents of a cell: counts, and ``texts`` for systems that read them."""
     key: Key = {"corpus": task.name, "data": task.fingerprint}
-    if system is not None and system.needs_text:
+    if texts and task.texts is not None:
         key["texts"] = task.texts_fingerprint
     return {**key, "stands_for": task.stands_for} if task.stands_for else key
 
@@ -131,58 +141,7 @@ def digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:10]
 
 
-def candidates_of(
-    system: System,
-    learned: Documents,
-    wanted: Documents,
-    settings: Sequence[Setting],
-    cache: Path,
-    key: Any,
-) -> list[Candidate]:
-    """Every setting's features of the wanted documents; those of slow systems come from the disk.
-
-    ``key`` says which documents these are.
-    """
-    if not system.slow:
-        return [
-            Candidate(model.setting, model.features(wanted))
-            for model in system.learn(learned, settings)
-        ]
-    paths = {
-        digest(setting): cache / f"{digest([system.name, setting, key, PROTOCOL])}.npz"
-        for setting in settings
-    }
-    kept: dict[str, list[Array]] = {}
-    for name, path in paths.items():
-        if (found := _kept(path)) is not None:
-            kept[name] = found
-    missing = [setting for setting in settings if digest(setting) not in kept]
-    if missing:
-        for model in system.learn(learned, missing):
-            name = digest(model.setting)
-            kept[name] = [np.asarray(block) for block in model.features(wanted)]
-            _keep(paths[name], kept[name])
-    return [Candidate(setting, kept[digest(setting)]) for setting in settings]
-
-
-def _keep(path: Path, blocks: Sequence[Any]) -> None:
-    import io
-
-    buffer = io.BytesIO()
-    np.savez(buffer, *blocks)
-    write_atomically(path, buffer.getvalue())
-
-
-def _kept(path: Path) -> list[Array] | None:
-    """None if there is no such file, or it is damaged: then it is made again."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return [archive[name] for name in archive.files]
-    except (OSError, EOFError, ValueError, BadZipFile):
-        return None
-
-
-@dataclass
+@dataclass(frozen=True)
 class Failure:
     """A job that did not work, which the report has to show."""
 
@@ -191,32 +150,113 @@ class Failure:
     reason: str
 
 
-def run_jobs(
-    jobs: Sequence[Job], store: Store, progress: Progress = silent, title: str = "bench"
-) -> list[Failure]:
-    """Compute what is not there yet; what fails is reported, and tried again in the next run."""
-    open_cells = [[key for key in job.keys if store.get(key) is None] for job in jobs]
-    shares = [
-        job.cost * len(missing) / max(len(job.keys), 1)
-        for job, missing in zip(jobs, open_cells, strict=True)
-    ]
-    total, done = sum(shares) or 1.0, 0.0
-    failures = []
-    for job, missing, share in zip(jobs, open_cells, shares, strict=True):
-        if not missing:
-            continue
-        progress(f"{title}: {job.title}", done / total)
-        begun = time.perf_counter()
-        finished = 0
+Work = Callable[[Context, Job, list[Key]], Iterator[tuple[Key, Result]]]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Computes jobs: in this process, or several at a time, each in a process with one thread."""
+
+    context: Context
+    store: Store
+    work: Mapping[str, Work]
+    workers: int = 1
+
+    def missing(self, job: Job) -> list[Key]:
+        """Cells of a job that are not finished."""
+        return [key for key in job.keys if self.store.get(key) is None]
+
+    def run(self, jobs: Sequence[Job], progress: Progress = silent) -> list[Failure]:
+        """Compute what is missing; what fails is reported, and tried again in the next run."""
+        open_jobs = [job for job in jobs if self.missing(job)]
+        total = sum(job.seconds for job in open_jobs) or 1.0
+        failures, done = [], 0.0
+        for job, failure in self._finished(open_jobs):
+            done += job.seconds
+            announce(progress, job.title + ("" if failure is None else f": {failure.reason}"))
+            progress("experiments", min(done / total, 1.0))
+            if failure is not None:
+                failures.append(failure)
+        return failures
+
+    def _finished(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Failure | None]]:
+        together = [job for job in jobs if not job.alone]
+        if self.workers > 1 and len(together) > 1:
+            yield from self._in_processes(together)
+        else:
+            yield from ((job, self.compute(job)) for job in together)
+        yield from ((job, self.compute(job)) for job in jobs if job.alone)
+
+    def compute(self, job: Job) -> Failure | None:
+        """Compute one job's missing cells, each stored as soon as it is finished."""
+        missing = self.missing(job)
+        finished, begun = 0, time.perf_counter()
         try:
-            for key, result in job.work(missing):
+            for key, result in self.work[job.experiment](self.context, job, missing):
                 now = time.perf_counter()
-                store.put(key, result, seconds=now - begun, seeds=SEEDS)
-                begun, finished = now, finished + 1
-                progress(f"{title}: {job.title}", (done + share * finished / len(missing)) / total)
+                self.store.put(key, result, seconds=now - begun, seeds=SEEDS)
+                finished, begun = finished + 1, now
         except Exception as error:  # one system's library must not cost the others their results
             reason = f"{type(error).__name__}: {error}"
-            failures.append(Failure(job.title, len(missing) - finished, reason))
-        done += share
-    progress(title, 1.0)
-    return failures
+            return Failure(job.title, len(missing) - finished, reason)
+        return None
+
+    def _in_processes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Failure | None]]:
+        """The longest first; as many at a time as cores and memory allow."""
+        waiting = sorted(jobs, key=lambda job: -job.seconds)
+        allowed = MEMORY_SHARE * (free_memory() or 8e9)
+        running: dict[Future[Failure | None], Job] = {}
+        pool = ProcessPoolExecutor(
+            self.workers,
+            mp_context=get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(replace(self, context=self.context.for_workers()),),
+        )
+        try:
+            while waiting or running:
+                used = sum(job.memory for job in running.values())
+                for job in list(waiting):
+                    fits = used + job.memory <= allowed or not running
+                    if len(running) < self.workers and fits:
+                        waiting.remove(job)
+                        running[pool.submit(_compute, job)] = job
+                        used += job.memory
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    job = running.pop(future)
+                    yield job, _outcome(future, job)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _outcome(future: Future[Failure | None], job: Job) -> Failure | None:
+    try:
+        return future.result()
+    except Exception as error:  # the process died
+        return Failure(job.title, len(job.keys), f"{type(error).__name__}: {error}")
+
+
+_WORKER: list[Runner] = []
+
+
+def _start_worker(runner: Runner) -> None:
+    threadpool_limits(1)
+    _WORKER[:] = [runner]
+
+
+def _compute(job: Job) -> Failure | None:
+    return _WORKER[0].compute(job)
+
+
+def default_workers() -> int:
+    """As many as this process may use cores."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS or Windows
+        return os.cpu_count() or 1
+
+
+def predicted(jobs: Sequence[Job], workers: int) -> float:
+    """Seconds that these jobs take, the last ones waiting for nobody."""
+    together = [job.seconds for job in jobs if not job.alone]
+    alone = sum(job.seconds for job in jobs if job.alone)
+    return alone + max(sum(together) / workers, max(together, default=0.0))

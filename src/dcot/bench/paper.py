@@ -1,7 +1,6 @@
 """``dcot bench paper``: the paper's experiments and ours, rerun by one command.
 
-Finished cells are kept in the output folder and never computed twice; an interrupted run goes on
-where it was.
+Finished cells are kept in the output folder and never computed twice: an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -10,18 +9,21 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from dcot.bench.experiments import EXPERIMENTS
-from dcot.bench.jobs import Context, Failure, Job, run_jobs
+from dcot.bench.experiments import EXPERIMENTS, WORK, plan
+from dcot.bench.jobs import Context, Failure, Job, Runner, default_workers, predicted
 from dcot.bench.profiles import Profile, profile_of
 from dcot.bench.report import Results, write_docs, write_report
+from dcot.bench.report.tables import Table
 from dcot.bench.store import Store
 from dcot.bench.systems import Encoder, StaticEmbeddings, System
 from dcot.datasets._files import search_dirs
 from dcot.errors import InvalidParameterError
-from dcot.runtime.progress import Progress, silent
+from dcot.runtime.extras import require
+from dcot.runtime.progress import Progress, announce, format_duration, silent
 
-__all__ = ["Run", "run"]
+__all__ = ["Run", "dry_run", "run"]
 
 OUT = Path("bench-output")
 
@@ -53,47 +55,95 @@ def run(
     static_embeddings: bool = False,
     words: Sequence[str] = (),
     docs: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
 ) -> Run:
     """Compute what is missing, then write JSON, CSV, figures and the report into ``out``.
 
     Parameters
     ----------
-    profile : "quick" (under five minutes on two cores) or "full" (hours; resumes)
-    out : folder for results; give the same one to go on after an interruption
+    profile : "quick" (minutes) or "full" (hours; can be resumed)
+    out : folder for results; give the same one to resume after an interruption
     data : directory with Reuters21578.mat, reuters21578.tar.gz and dmoz.tsv; by default
         ``DCOT_DATA`` and the cache. Without them the embedded corpus stands in, and is marked
-    only : some of words, noise, few-labels, time, unlabelled, published; all by default
+    only : some of `EXPERIMENTS`; all by default
     progress : called with what is done and the share that is finished
     encoder : folder of a sentence-transformers model, measured beside the others
-    static_embeddings : measure the vectors in the package wordllama too
+    static_embeddings : measure the vectors in the package wordllama, too
     words : more words for figure 2
     docs : folder for tables and figures of the documentation
+    workers : processes at a time, each with one thread; by default as many as cores
     """
+    require("matplotlib", "bench")  # before hours of work
     chosen = read_only(only)
-    if data is not None:
-        search_dirs(data)  # a directory that is not there is an error, not a missing corpus
-    settings = profile if isinstance(profile, Profile) else profile_of(profile)
-    folder = Path(out)
-    context = Context(
-        profile=settings,
-        cache=folder / "features",
-        data=data,
-        extra=extra_systems(encoder, static_embeddings),
-        words=tuple(word.lower() for word in words),
+    context = context_of(
+        profile, out, data, encoder=encoder, static_embeddings=static_embeddings, words=words
     )
     jobs = plan(context, chosen)
-    store = Store(folder / "cells")
-    failures = run_jobs(jobs, store, progress)
-    results = Results.collect(store, jobs, context, failures)
-    report = write_report(results, folder)
+    runner = _runner(context, out, workers)
+    announce(progress, forecast(jobs, runner).title)
+    failures = runner.run(jobs, progress)
+    results = Results.collect(runner.store, jobs, context, failures, chosen)
+    report = write_report(results, Path(out))
     if docs is not None:
         write_docs(results, Path(docs))
     return Run(report, results, failures)
 
 
-def plan(context: Context, only: Sequence[str]) -> list[Job]:
-    """All jobs of the chosen experiments; corpora are loaded for it."""
-    return [job for name in only for job in EXPERIMENTS[name](context)]
+def dry_run(
+    profile: str | Profile = "quick",
+    out: str | os.PathLike[str] = OUT,
+    data: str | os.PathLike[str] | None = None,
+    only: Sequence[str] | None = None,
+    *,
+    workers: int | None = None,
+    **options: Any,
+) -> Table:
+    """What `run` would compute, and about how long it would take; parameters as there."""
+    context = context_of(profile, out, data, **options)
+    return forecast(plan(context, read_only(only)), _runner(context, out, workers))
+
+
+def _runner(context: Context, out: str | os.PathLike[str], workers: int | None) -> Runner:
+    count = default_workers() if workers is None else workers
+    return Runner(context, Store(Path(out) / "cells"), WORK, count)
+
+
+def context_of(
+    profile: str | Profile,
+    out: str | os.PathLike[str] = OUT,
+    data: str | os.PathLike[str] | None = None,
+    *,
+    encoder: str | os.PathLike[str] | None = None,
+    static_embeddings: bool = False,
+    words: Sequence[str] = (),
+) -> Context:
+    """What the experiments share; parameters as of `run`."""
+    if data is not None:
+        search_dirs(data)  # a directory that is not there is an error, not a missing corpus
+    return Context(
+        profile=profile if isinstance(profile, Profile) else profile_of(profile),
+        cache=Path(out) / "features",
+        data=data,
+        extra=extra_systems(encoder, static_embeddings),
+        words=tuple(word.lower() for word in words),
+    )
+
+
+def forecast(jobs: Sequence[Job], runner: Runner) -> Table:
+    """What will be computed, and about how long it takes."""
+    groups: dict[str, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(", ".join(job.title.split(", ")[:2]), []).append(job)
+    rows = []
+    for name, members in groups.items():
+        missing = [len(runner.missing(job)) for job in members]
+        seconds = sum(j.seconds for j, n in zip(members, missing, strict=True) if n)
+        cells = sum(len(job.keys) for job in members)
+        rows.append([name, str(cells), str(sum(missing)), f"{seconds / 60:.1f}"])
+    left = [job for job in jobs if runner.missing(job)]
+    total = format_duration(predicted(left, runner.workers))
+    title = f"About {total} with {runner.workers} processes"
+    return Table(title, ["work", "cells", "to compute", "core minutes"], rows)
 
 
 def read_only(only: Sequence[str] | None) -> tuple[str, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from dcot.bench.protocol import WAYS
-from dcot.bench.systems import SYSTEMS, Size
+from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER, Size
 from dcot.errors import InvalidParameterError
 
-_NOISES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+# Those that learn in seconds; the others are compared on the paper's two corpora only.
+FAST = ("bag of words", "TF-IDF", "LSI", "PCA", "mSDA", PAPER, FEATURES, OURS)
 
 
 @dataclass(frozen=True)
@@ -19,82 +19,90 @@ class Profile:
     ----------
     size : of the systems' own grids
     sample : training, test and unlabelled documents of a corpus; None takes all
-    budgets, draws : labelled documents ("all" comes on top) and how often they are drawn
+    few_labels : systems by corpus
+    budgets, draws : labelled documents ("all" is added) and how often they are drawn
+    svm_systems : systems that are tried with a linear SVM, too
+    published : corpora that others have published figures for; all labels
+    published_systems : systems measured on them
+    learned : numbers of documents to learn from, by corpus; more than there are means all
+    learned_systems, learned_budgets, learned_draws : of the experiment on unlabelled documents
     noises, depths, noise_labels, noise_draws, noise_prototypes : of figure 3; prototypes of the
-        paper's variant and of ours
-    learned : documents to learn from, by corpus; more than there are means all
-    unlabelled_labels, unlabelled_draws : labelled documents and draws beside them
-    published : corpora with published tables
-    published_systems, published_ways : who is measured on them, and how
+        paper's method and of our defaults
     timed : corpora of table 1
-    words_prototypes : of figure 2, for the paper's variant and for ours
-    systems : who is compared in figure 4 and table 1
+    words_prototypes : of figure 2, for the paper's method and for our defaults
+    suggested, suggested_draws : corpora and draws of the experiment on what to label next
+    collections : judged collections of the experiment on retrieval
     """
 
     name: str
     size: Size
     sample: tuple[int, int, int] | None
+    few_labels: dict[str, tuple[str, ...]]
     budgets: tuple[int, ...]
     draws: int
-    noises: tuple[float, ...]
-    depths: tuple[int, ...]
-    noise_labels: int
-    noise_draws: int
-    noise_prototypes: tuple[int, int]
-    learned: dict[str, tuple[int, ...]]
-    unlabelled_labels: tuple[int, ...]
-    unlabelled_draws: int
-    published: tuple[str, ...]
-    published_systems: tuple[str, ...]
-    published_ways: tuple[str, ...] = tuple(WAYS)
+    svm_systems: tuple[str, ...]
+    published: tuple[str, ...] = ()
+    published_systems: tuple[str, ...] = FAST
+    learned: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    learned_systems: tuple[str, ...] = ("LSI", "LDA", OURS)
+    learned_budgets: tuple[int, ...] = (100, 1000)
+    learned_draws: int = 3
+    noises: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+    depths: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
+    noise_labels: int = 1000
+    noise_draws: int = 5
+    noise_prototypes: tuple[int, int] = (1000, 3000)
     timed: tuple[str, ...] = ("reuters", "dmoz")
     words_prototypes: tuple[int, int] = (1000, 3000)
-    systems: tuple[str, ...] = tuple(SYSTEMS)
+    suggested: tuple[str, ...] = ()
+    suggested_draws: int = 3
+    collections: tuple[str, ...] = ()
 
-
-# The slowest are confined to the paper's two corpora.
-_CONFINED = ("pLSI", "LDA", "SDA")
 
 PROFILES = {
     "quick": Profile(
         name="quick",
         size="small",
         sample=(800, 400, 2200),
+        few_labels={"reuters": NAMES, "dmoz": FAST},
         budgets=(50, 200),
         draws=2,
+        svm_systems=("TF-IDF", FEATURES),
+        published=("r8",),
+        published_systems=("TF-IDF", OURS),
+        learned={"dmoz": (400, 3000)},
+        learned_systems=("LSI", OURS),
+        learned_budgets=(50,),
+        learned_draws=2,
         noises=(0.0, 0.5, 0.9),
         depths=(1, 2, 3),
         noise_labels=200,
         noise_draws=1,
         noise_prototypes=(300, 600),
-        learned={"dmoz": (400, 800, 3000), "20newsgroups": (400, 800)},
-        unlabelled_labels=(100,),
-        unlabelled_draws=2,
-        published=("r8",),
-        published_systems=("TF-IDF", "dCoT"),
-        published_ways=("leave-one-out",),
         timed=("reuters",),
         words_prototypes=(1000, 1000),
+        suggested=("dmoz",),
+        suggested_draws=1,
+        collections=("dmoz-items",),
     ),
     "full": Profile(
         name="full",
         size="full",
         sample=None,
-        budgets=(50, 100, 200, 500, 1000, 2000),
+        few_labels={"reuters": NAMES, "dmoz": NAMES, "r52": FAST, "20newsgroups": FAST},
+        budgets=(50, 100, 200, 500, 1000),
         draws=5,
-        noises=_NOISES,
-        depths=(1, 2, 3, 4, 5, 6),
-        noise_labels=1000,
-        noise_draws=5,
-        noise_prototypes=(1000, 3000),
-        learned={
-            "dmoz": (1000, 3000, 7184, 15_000, 33_704),
-            "20newsgroups": (1000, 3000, 6000, 11_293),
-        },
-        unlabelled_labels=(100, 1000),
-        unlabelled_draws=5,
+        svm_systems=("bag of words", "TF-IDF", "LSI", "LDA", FEATURES),
         published=("r8", "r52", "20newsgroups"),
-        published_systems=tuple(name for name in SYSTEMS if name not in _CONFINED),
+        learned={"dmoz": (1000, 3000, 15_000, 33_704), "20newsgroups": (1000, 3000)},
+        suggested=("dmoz", "r52", "20newsgroups"),
+        collections=(
+            "cranfield",
+            "reuters-items",
+            "dmoz-items",
+            "r52-classes",
+            "20newsgroups-classes",
+        ),
     ),
 }
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dcot.bench import facts
+from dcot.bench import environment
 from dcot.errors import DatasetError
 from dcot.runtime.files import write_atomically
 
 Key = dict[str, Any]  # what a cell is: experiment, corpus, system, draw and so on
 Result = dict[str, Any]
 
-# Raised when what a cell means changes, so that older results are not taken for new ones.
-PROTOCOL = 1
+# Raised when the meaning of a cell changes, so that older results are not taken for new ones.
+PROTOCOL = 2
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,19 @@ class Cell:
     result: Result
     seconds: float
     versions: Mapping[str, str]
-    machine: Mapping[str, Any]
+    hardware: Mapping[str, Any]
     commit: str
     protocol: int = PROTOCOL
 
 
 class Store:
-    """A folder of cells.
+    """A folder of cells, all computed at one commit.
+
+    Cells of another commit have other file names, so a run never mixes two states of the code.
 
     >>> import tempfile
     >>> store = Store(tempfile.mkdtemp())
-    >>> key = {"experiment": "few-labels", "system": "LSI", "draw": 0}
+    >>> key = {"experiment": "accuracy", "system": "LSI", "draw": 0}
     >>> store.put(key, {"accuracy": 0.5}, seconds=1.0)
     >>> store.get(key).result
     {'accuracy': 0.5}
@@ -52,8 +54,8 @@ class Store:
 
     def path(self, key: Key) -> Path:
         """Where a cell is: readable for people, unique by the hash of its key."""
-        text = json.dumps({**key, "protocol": PROTOCOL}, sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        known = {**key, "protocol": PROTOCOL, "commit": environment.commit()}
+        digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
         words = [str(key[name]) for name in ("corpus", "system") if name in key]
         slug = "".join(c if c.isalnum() else "-" for c in "-".join(words).lower())
         return self.folder / str(key["experiment"]) / f"{slug}-{digest}.json"
@@ -66,19 +68,21 @@ class Store:
     def put(
         self, key: Key, result: Result, *, seconds: float, seeds: Mapping[str, int] | None = None
     ) -> None:
-        """Keep a finished cell; it is there completely or not at all, also after a power cut."""
+        """Keep a finished cell; it is written completely or not at all."""
         cell = {
             "key": key,
             "result": result,
             "seconds": round(seconds, 4),
             "seeds": dict(seeds or {}),
             "protocol": PROTOCOL,
-            "commit": facts.commit(),
-            "versions": facts.versions(),
-            "machine": facts.machine(),
+            "commit": environment.commit(),
+            "versions": environment.versions(),
+            "hardware": environment.hardware(),
         }
+        path = self.path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(cell, indent=1, sort_keys=True, allow_nan=False)
-        write_atomically(self.path(key), (text + "\n").encode())
+        write_atomically(path, (text + "\n").encode())
 
     def cells(self) -> Iterator[Cell]:
         """All finished cells of this protocol, in a fixed order."""
@@ -96,7 +100,7 @@ def _read(path: Path) -> Cell:
             result=content["result"],
             seconds=float(content["seconds"]),
             versions=content["versions"],
-            machine=content["machine"],
+            hardware=content["hardware"],
             commit=content["commit"],
             protocol=int(content["protocol"]),
         )

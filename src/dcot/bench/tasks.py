@@ -32,7 +32,7 @@ CORPORA: dict[str, tuple[str, dict[str, Any]]] = {
 STAND_IN = "everyday"
 SAMPLE_SEED = 20120731
 # Words of two letters or more; English stop words are left out, and so are words that a single
-# document to learn from has (the paper too removed rare terms from Dmoz).
+# document to learn from has (the paper removed rare terms from Dmoz, too).
 COUNTING: dict[str, Any] = {
     "stop_words": "english",
     "token_pattern": r"(?u)\b[^\W\d_]{2,}\b",
@@ -71,7 +71,7 @@ class Task:
     Attributes
     ----------
     counts : all documents × all terms
-    labels : one a document
+    labels : one per document
     train, test, unlabelled : rows
     terms : the vocabulary, where it is known
     stands_for : the corpus that is missing and that this one stands in for, or ""
@@ -119,7 +119,7 @@ class Task:
         return len(np.setdiff1d(self.labels[self.test], self.labels[self.train]))
 
     def documents(self, learned: Array, wanted: Array) -> tuple[Documents, Documents]:
-        """Those to learn from and those to have features of, weighed by the former.
+        """Those to learn from and those to have features of; weights come from the former.
 
         Terms that too few documents to learn from have are left out: nothing is known of them.
         """

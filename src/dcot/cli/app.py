@@ -65,6 +65,7 @@ for _panel, _modules in {
         _add(app, getattr(_module, _name), _module.EXAMPLES, _panel)
 _add(benchmarks, bench.paper, bench.PAPER_EXAMPLES, None)
 _add(benchmarks, bench.compare, bench.COMPARE_EXAMPLES, None)
+_add(benchmarks, bench.defaults, bench.DEFAULTS_EXAMPLES, None)
 app.add_typer(benchmarks, name="bench", rich_help_panel="More")
 
 

@@ -12,6 +12,7 @@ from dcot.cli import options as o
 from dcot.cli.session import Session
 
 PAPER_EXAMPLES = ("dcot bench paper --profile quick -o bench-output",)
+DEFAULTS_EXAMPLES = ("dcot bench defaults --only words --corpus everyday",)
 COMPARE_EXAMPLES = ("dcot bench compare test.csv --text body --label topic --budgets 4 --draws 1",)
 
 _Data = Annotated[
@@ -36,6 +37,16 @@ _Encoder = Annotated[
 ]
 _Static = Annotated[
     bool, typer.Option("--static-embeddings", help="The vectors of wordllama, as a rival.")
+]
+_Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        metavar="INT",
+        show_default="one per core",
+        help="Processes at a time.",
+    ),
 ]
 
 
@@ -72,6 +83,10 @@ def paper(
             help="Tables and figures as Markdown and SVG, too.",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be computed, and for how long.")
+    ] = False,
+    workers: _Workers = None,
     data: _Data = None,
     encoder: _Encoder = None,
     static_embeddings: _Static = False,
@@ -86,17 +101,17 @@ def paper(
     Finished parts are kept in the folder and not computed again: an interrupted run is resumed.
     """
     session = Session.start(json, quiet, seed, threads, debug)
-    done: Any = import_module("dcot.bench.paper").run(
-        profile,
-        output,
-        data,
-        only,
-        session.progress,
-        encoder=encoder,
-        static_embeddings=static_embeddings,
-        words=tuple(word or ()),
-        docs=docs,
-    )
+    experiments = import_module("dcot.bench.paper")
+    options = {
+        "encoder": encoder,
+        "static_embeddings": static_embeddings,
+        "words": tuple(word or ()),
+        "workers": workers,
+    }
+    if dry_run:
+        session.say(experiments.dry_run(profile, output, data, only, **options).text())
+        return
+    done: Any = experiments.run(profile, output, data, only, session.progress, docs=docs, **options)
     _end(session, done, list(done.results.notes))
 
 
@@ -161,20 +176,16 @@ def compare(
     draws: Annotated[
         int, typer.Option("--draws", min=1, metavar="INT", help="How often labels are drawn.")
     ] = 5,
-    way: Annotated[
-        str,
-        typer.Option(
-            "--way",
-            metavar="leave-one-out|validation",
-            help="Choose by the labels alone, or by a validation set.",
-        ),
-    ] = "leave-one-out",
+    svm: Annotated[
+        bool, typer.Option("--svm", help="Try a linear SVM on the features of each system, too.")
+    ] = False,
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", readable=False, metavar="FOLDER", help="The folder for the results."
         ),
     ] = Path("compare-output"),
+    workers: _Workers = None,
     data: _Data = None,
     encoder: _Encoder = None,
     static_embeddings: _Static = False,
@@ -200,18 +211,63 @@ def compare(
         data=data,
         systems=system,
         draws=draws,
-        way=way,
+        svm=svm,
+        workers=workers,
         encoder=encoder,
         static_embeddings=static_embeddings,
         progress=session.progress,
         **({} if budgets is None else {"budgets": [_whole(one) for one in budgets]}),
     )
     tables = list(done.results.notes)
-    by_budget = import_module("dcot.bench.report.tables").by_budget
-    for name in done.results.corpora_of(comparison.EXPERIMENT):
-        found = by_budget(done.results, comparison.EXPERIMENT, name, way, "accuracy")
-        tables.append(found.text())
+    few_labels = import_module("dcot.bench.report.tables").TABLES["few-labels"]
+    tables += [table.text() for table in few_labels(done.results)]
     _end(session, done, tables)
+
+
+def defaults(
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="settings|words|precision",
+            show_default="all",
+            help="A study; can be repeated.",
+        ),
+    ] = None,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--corpus", metavar="NAME", show_default="all", help="A corpus; can be repeated."
+        ),
+    ] = None,
+    docs: Annotated[
+        Path | None,
+        typer.Option(
+            "--docs",
+            readable=False,
+            metavar="FOLDER",
+            show_default=False,
+            help="Write the tables as Markdown, too.",
+        ),
+    ] = None,
+    data: _Data = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
+) -> None:
+    """Rerun the study behind the default settings, on training labels.
+
+    Tables show differences to the default in points of accuracy.
+    """
+    session = Session.start(json, quiet, seed, threads, debug)
+    study = import_module("dcot.bench.defaults")
+    tables: Any = study.run(only, corpus, data, docs, session.progress)
+    if session.json:
+        session.emit({table.title: [table.head, *table.rows] for table in tables})
+    for table in tables:
+        session.say(table.text())
 
 
 def _whole(number: float) -> float:

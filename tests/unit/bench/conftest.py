@@ -20,7 +20,7 @@ TOPICS = ("crude", "grain", "money", "ship")
 
 
 def make_corpus(n=210, seed=0, unlabelled=30):
-    """Documents of some words each, half of them of the topic, half of everybody's."""
+    """Documents of some words each: of their topic, of any topic, and of all topics."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, len(TOPICS), n)
     letters = np.array(list("abcdefghijklmnop"))
@@ -30,7 +30,8 @@ def make_corpus(n=210, seed=0, unlabelled=30):
 
     texts = []
     for topic in labels:
-        own = [word(TOPICS[topic], i) for i in rng.zipf(1.6, 8) % 30]
+        topics = np.where(rng.random(8) < 0.6, topic, rng.integers(0, len(TOPICS), 8))
+        own = [word(TOPICS[t], i) for t, i in zip(topics, rng.zipf(1.6, 8) % 30, strict=True)]
         common = [word("common", i) for i in rng.zipf(1.3, 8) % 60]
         texts.append(" ".join(own + common))
     order = np.arange(n)
@@ -73,12 +74,13 @@ def profile():
         PROFILES["quick"],
         name="tiny",
         sample=None,
+        few_labels={"made": ("TF-IDF", "LSI", "dCoT features", "dCoT")},
         budgets=(20,),
         draws=1,
-        systems=("TF-IDF", "LSI", "dCoT"),
+        svm_systems=("TF-IDF", "LSI", "dCoT features"),
     )
 
 
 @pytest.fixture
 def context(profile, task, tmp_path):
-    return Context(profile, tmp_path / "features", _tasks={task.name: task})
+    return Context(profile, tmp_path / "features", given={task.name: task})

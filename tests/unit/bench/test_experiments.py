@@ -9,49 +9,56 @@ import numpy as np
 import pytest
 
 from dcot import DcotError
-from dcot.bench import measure as measuring
 from dcot.bench import paper
-from dcot.bench.experiments import EXPERIMENTS, published, timing, unlabelled
-from dcot.bench.jobs import Context, corpus_key, run_jobs
-from dcot.bench.profiles import PROFILES
-from dcot.bench.protocol import WAYS, draws, hits, mcnemar
+from dcot.bench.experiments import EXPERIMENTS, WORK, plan, retrieval, timing
+from dcot.bench.jobs import Context, Job, Runner, corpus_key, predicted
+from dcot.bench.profiles import FAST, PROFILES
+from dcot.bench.protocol import CLASSIFIERS, default_class_weight, hits, mcnemar
 from dcot.bench.report import Results
 from dcot.bench.report.tables import published_table
 from dcot.bench.store import Store
-from dcot.bench.systems import OURS, PAPER, SYSTEMS, StaticEmbeddings
+from dcot.bench.systems import NAMES, OURS, PAPER, SYSTEMS
+from dcot.classifier import DCoTClassifier
+from dcot.datasets import JudgedCollection
 from dcot.errors import DatasetError, DatasetMissingError
 
 
-def plan_of(name, tasks, tmp_path):
-    """The full profile's keys, without computing anything."""
-    context = Context(PROFILES["full"], tmp_path, _tasks=tasks)
-    return [key for job in EXPERIMENTS[name](context) for key in job.keys]
-
-
-def test_the_full_profile_has_every_cell(task, tmp_path):
+@pytest.fixture
+def full(task, tmp_path):
+    """The full profile on one corpus under several names."""
     names = ("reuters", "dmoz", "r8", "r52", "20newsgroups", "reuters-text")
-    tasks = {  # not one corpus under six names, which would be planned once
+    given = {  # not the same corpus, which would be planned once
         name: replace(task, name=name, train=task.train[number:])
         for number, name in enumerate(names)
     }
-    noise = plan_of("noise", tasks, tmp_path)
-    assert len(noise) == 2 * 11 * 6 * 5  # variants, noise levels, layers, draws
+    profile = replace(PROFILES["full"], collections=())
+    return Context(profile, tmp_path, given=given)
+
+
+def keys_of(context, *experiments):
+    return [key for job in plan(context, experiments) for key in job.keys]
+
+
+def test_the_full_profile_has_every_cell(full):
+    noise = keys_of(full, "noise")
+    assert len(noise) == 2 * 11 * 6 * 5  # methods, noise levels, layers, draws
     assert {key["noise"] for key in noise} >= {0.0, 0.5, 0.9, 0.95}
-    few = plan_of("few-labels", tasks, tmp_path)
-    assert {key["system"] for key in few} == set(SYSTEMS)
-    assert {key["way"] for key in few} == set(WAYS)
-    assert {key["corpus"] for key in few} == {"reuters", "dmoz"}
-    words = plan_of("words", tasks, tmp_path)
+    few = keys_of(full, "few-labels")
+    assert {key["classifier"] for key in few} == set(CLASSIFIERS)
+    assert {key["corpus"] for key in few} == set(full.profile.few_labels)
+    for corpus in ("reuters", "dmoz"):
+        assert {key["system"] for key in few if key["corpus"] == corpus} == set(NAMES)
+    assert {key["system"] for key in few if key["corpus"] == "r52"} == set(FAST)
+    words = keys_of(full, "words")
     assert {key["system"] for key in words} == {PAPER, OURS}
     assert {"reagan", "bush", "nasdaq", "reproduction", "opec", "yen"} <= set(words[0]["words"])
-    more = plan_of("unlabelled", tasks, tmp_path)
-    assert {key["system"] for key in more} == {"LSI", "LDA", PAPER, OURS}
+    more = keys_of(full, "unlabelled")
+    assert {key["system"] for key in more} == {"LSI", "LDA", OURS}
     assert {key["corpus"] for key in more} == {"dmoz", "20newsgroups"}
-    tables = plan_of("published", tasks, tmp_path)
+    tables = keys_of(full, "published")
     assert {key["corpus"] for key in tables} == {"r8", "r52", "20newsgroups"}
-    assert {key["system"] for key in tables} == set(SYSTEMS) - {"pLSI", "LDA", "SDA"}
     assert {key["labels"] for key in tables} == {"all"}
-    times = plan_of("time", tasks, tmp_path)
+    times = keys_of(full, "time")
     assert {key["corpus"] for key in times} == {"reuters", "dmoz"}
     assert {key["system"] for key in times} == set(SYSTEMS)
 
@@ -62,39 +69,46 @@ def test_the_full_profile_is_the_papers():
     assert (full.draws, full.noise_draws, full.noise_labels) == (5, 5, 1000)
     assert min(full.budgets) == 50
     assert full.depths == (1, 2, 3, 4, 5, 6)
-    assert full.unlabelled_labels == (100, 1000)
     assert max(full.learned["dmoz"]) == 7184 + 26_520
 
 
+def test_every_rival_has_the_class_weights_of_dcot(full):
+    weight = DCoTClassifier().class_weight
+    assert {repr(key["class_weight"]) for key in keys_of(full, "few-labels")} == {repr(weight)}
+    assert default_class_weight() == weight
+
+
+def test_the_plan_predicts_time():
+    jobs = [Job("noise", "a", [], {}, seconds) for seconds in (60, 60, 120)]
+    assert predicted(jobs, 2) == 120
+    assert predicted([*jobs, Job("time", "b", [], {}, 30, alone=True)], 2) == 150
+    assert predicted(jobs, 8) == 120  # the longest one
+
+
+def test_a_dry_run_computes_nothing(context, profile, tmp_path, monkeypatch, corpus):
+    monkeypatch.setattr(paper, "context_of", lambda *_, **__: context)
+    text = paper.dry_run(profile, tmp_path / "out", only=["few-labels"]).text()
+    assert text.startswith("About ")
+    assert "accuracy, made" in text
+    assert not (tmp_path / "out").exists()
+
+
 def test_published(context, task, tmp_path):
-    context._tasks["r8"] = replace(task, name="r8")
-    context.profile = replace(context.profile, published_systems=("TF-IDF",))
-    context.extra = {StaticEmbeddings.name: StaticEmbeddings()}  # takes part in figure 4 only
-    jobs = list(published.jobs(context))
+    context.given["r8"] = replace(task, name="r8")
+    context.profile = replace(
+        context.profile, published=("r8",), published_systems=("TF-IDF",), svm_systems=()
+    )
+    jobs = plan(context, ["published"])
     store = Store(tmp_path / "cells")
-    assert run_jobs(jobs, store) == []
-    table = published_table(Results.collect(store, jobs, context, []))
-    assert [row[0] for row in table.rows if row[-1] == "measured here"] == ["TF-IDF, ridge"]
-
-
-def test_unlabelled_documents_come_after_training_documents(task):
-    order = unlabelled.pool(task)
-    assert set(order[: len(task.train)]) == set(task.train)
-    assert set(order[len(task.train) :]) == set(task.unlabelled)
-
-
-def test_documents_are_added_in_the_order_of_no_draw(task):
-    """Or those labelled in that draw would be those learned from, in that draw alone."""
-    order = unlabelled.pool(task)[: len(task.train)]
-    for draw in draws(len(task.train), 5):
-        assert np.mean(order == task.train[draw]) < 0.2
+    assert Runner(context, store, WORK).run(jobs) == []
+    table = published_table(Results.collect(store, jobs, context, [], ["published"]))
+    assert [row[0] for row in table.rows if row[-1] == "measured here"] == ["TF-IDF"]
 
 
 def test_a_corpus_is_another_one_if_its_texts_are(task):
     louder = replace(task, texts=[text.upper() + "!" for text in task.texts])
     assert corpus_key(task) == corpus_key(louder)
-    for system, same in ((SYSTEMS["LSI"], True), (StaticEmbeddings(), False)):
-        assert (corpus_key(task, system) == corpus_key(louder, system)) is same
+    assert corpus_key(task, True) != corpus_key(louder, True)
 
 
 def test_a_missing_corpus_is_a_note_not_a_crash(profile, tmp_path, monkeypatch):
@@ -103,7 +117,7 @@ def test_a_missing_corpus_is_a_note_not_a_crash(profile, tmp_path, monkeypatch):
 
     monkeypatch.setattr("dcot.bench.jobs.load_task", missing)
     context = Context(profile, tmp_path)
-    assert list(published.jobs(context)) == []
+    assert plan(context, ["published"]) == []
     assert context.notes == ["r8 is left out: no network"]
 
 
@@ -124,16 +138,19 @@ def test_time_is_measured_in_a_process_of_its_own(context, task, tmp_path, monke
         return {"seconds": 1.0}
 
     monkeypatch.setattr(timing, "measure", measure)
-    context._tasks["reuters"] = replace(task, name="reuters")
-    assert run_jobs(list(timing.jobs(context)), Store(tmp_path / "cells")) == []
-    assert [request["system"] for request in asked] == list(context.profile.systems)
+    context.given["reuters"] = replace(task, name="reuters")
+    context.profile = replace(context.profile, few_labels={"reuters": ("TF-IDF", "LSI", OURS)})
+    jobs = plan(context, ["time"])
+    assert all(job.alone for job in jobs)
+    assert Runner(context, Store(tmp_path / "cells"), WORK).run(jobs) == []
+    assert [request["system"] for request in asked] == ["TF-IDF", "LSI"]
 
 
-@pytest.mark.parametrize("name", ["TF-IDF", "dCoT"])
+@pytest.mark.parametrize("name", ["TF-IDF", "dCoT features"])
 def test_what_is_measured(task, monkeypatch, name):
-    monkeypatch.setattr("dcot.bench.tasks.load_task", lambda *_, **__: task)
+    monkeypatch.setattr(timing, "load_task", lambda *_, **__: task)
     request = {"corpus": "made", "system": name, "size": "small", "sample": (100, 50, 0)}
-    found = measuring._measured(request)
+    found = timing._measured(request)
     assert found["documents"] == 100
     assert found["seconds"] > 0
     assert found["ms_per_document"] > 0
@@ -143,7 +160,7 @@ def test_what_is_measured(task, monkeypatch, name):
 def test_a_measurement_of_its_own(monkeypatch):
     monkeypatch.delenv("DCOT_DATA", raising=False)
     request = {"corpus": "everyday", "system": "TF-IDF", "size": "small", "sample": (60, 20, 0)}
-    found = measuring.measure(request)
+    found = timing.measure(request)
     assert found["documents"] == 60
     assert found["seconds"] > 0
     if sys.platform == "linux":
@@ -151,14 +168,14 @@ def test_a_measurement_of_its_own(monkeypatch):
 
 
 def test_peak_memory_is_that_of_the_work():
-    peak, result = measuring.peak_memory(lambda: float(np.ones(8_000_000).sum()))
+    peak, result = timing.peak_memory(lambda: float(np.ones(8_000_000).sum()))
     assert result == 8e6
     assert peak is None or 50e6 < peak < 200e6
 
 
 def test_a_failed_measurement_says_why():
     with pytest.raises(DcotError, match="measuring nothing failed: KeyError"):
-        measuring.measure({"corpus": "nowhere", "system": "nothing", "size": "small"})
+        timing.measure({"corpus": "nowhere", "system": "nothing", "size": "small"})
 
 
 def test_mcnemar():
@@ -169,3 +186,53 @@ def test_mcnemar():
     assert mcnemar(hits(truth, good), hits(truth, bad)) == pytest.approx(2 * 0.5**8)
     assert mcnemar(hits(truth, bad), hits(truth, good)) == pytest.approx(2 * 0.5**8)
     assert hits(np.array([1, 2]), np.array([1, 0])) == "80"
+
+
+# -- retrieval ----------------------------------------------------------------------------------
+
+
+def small_collection(n=60, seed=0):
+    """Documents of one topic each; a query has two words of one document."""
+    rng = np.random.default_rng(seed)
+    texts = [
+        " ".join(f"{topic}{word}" for word in rng.integers(0, 12, 9))
+        for topic in np.array(["oil", "wheat", "yen"])[rng.integers(0, 3, n)]
+    ]
+    ids = [str(number) for number in range(n)]
+    asked = list(range(0, n, 3))
+    queries = [" ".join(texts[row].split()[:2]) for row in asked]
+    relevant = [{str(row): 1.0} for row in asked]
+    return JudgedCollection("made", ids, texts, [str(row) for row in asked], queries, relevant)
+
+
+def test_retrieval(context, tmp_path, monkeypatch):
+    monkeypatch.setattr(retrieval, "collection_of", lambda *_: small_collection())
+    context.profile = replace(context.profile, collections=("made",))
+    jobs = plan(context, ["retrieval"])
+    store = Store(tmp_path / "cells")
+    assert Runner(context, store, WORK).run(jobs) == []
+    found = {cell.key["system"]: cell.result for cell in store.cells()}
+    assert set(found) == set(retrieval.SYSTEMS)
+    for result in found.values():
+        assert result["ndcg"] == pytest.approx(np.mean(result["ndcg_by_query"]), abs=1e-4)
+        assert 0.2 < result["ndcg"] <= 1
+    assert found["BM25"]["ndcg"] > 0.5
+
+
+def test_the_first_setting_is_kept_unless_the_other_half_prefers_another():
+    rng = np.random.default_rng(0)
+    first = np.stack([rng.random(200), rng.random(200)])
+    level = first + rng.normal(0, 0.1, first.shape)
+    better = first + 0.2
+    assert np.array_equal(retrieval._chosen([first, level])[0], first[0]) or (
+        abs(retrieval._chosen([first, level])[0].mean() - first[0].mean()) < 0.02
+    )
+    assert np.array_equal(retrieval._chosen([first, better])[0], better[0])
+
+
+def test_made_collections_need_their_corpus(context, monkeypatch, tmp_path):
+    monkeypatch.setenv("DCOT_DATA", str(tmp_path))
+    monkeypatch.setenv("DCOT_CACHE", str(tmp_path))
+    with pytest.raises(DatasetMissingError, match="no folder cranfield"):
+        retrieval.collection_of(context, "cranfield")
+    assert set(EXPERIMENTS) >= {"retrieval", "suggest", "few-labels", "unlabelled", "published"}

@@ -1,4 +1,4 @@
-"""Systems are judged honestly: these tests fail if they are not."""
+"""Systems are compared fairly: these tests fail if they are not."""
 
 from __future__ import annotations
 
@@ -12,28 +12,41 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
-from dcot.bench.experiments import EXPERIMENTS
-from dcot.bench.experiments.few_labels import jobs_of, keys_of, work_of
-from dcot.bench.jobs import Context, run_jobs
-from dcot.bench.machines import MAX_ITER, TOL, Span
+from dcot.bench.experiments import WORK, accuracy, plan
+from dcot.bench.features import Block, Coordinates, products
+from dcot.bench.jobs import Context, Runner
 from dcot.bench.protocol import (
-    WAYS,
+    CLASSIFIERS,
+    SVM_MAX_ITER,
+    SVM_TOL,
     Candidate,
-    Judgement,
-    LeaveOneOut,
-    Validation,
+    Choice,
+    choose,
+    document_weights,
     draws,
+    fit_svm,
+    ridge_predictions,
     score,
-    search,
+    svm_predictions,
 )
 from dcot.bench.store import Store
-from dcot.bench.systems import SYSTEMS
+from dcot.bench.systems import NAMES
+from dcot.classifier.ridge import KernelRidge
 
 
-def cells(context, task, name, ways=tuple(WAYS)):
-    system = SYSTEMS[name]
-    keys = keys_of(context, task, system, "few-labels", ways)
-    return [result for _, result in work_of(context, task, system)(keys)]
+def cells(context, task, name, classifiers=tuple(CLASSIFIERS)):
+    context = replace(context, given={"made": task})
+    context.profile = replace(context.profile, few_labels={"made": (name,)}, svm_systems=(name,))
+    return [
+        (key, result)
+        for job in accuracy.jobs(context, ["few-labels"])
+        for key, result in accuracy.work(context, job, job.keys)
+        if key["classifier"] in classifiers
+    ]
+
+
+def results(context, task, name, classifiers=tuple(CLASSIFIERS)):
+    return [result for _, result in cells(context, task, name, classifiers)]
 
 
 # -- draws --------------------------------------------------------------------------------------
@@ -55,7 +68,7 @@ def test_more_draws_leave_the_first_as_they_were():
 
 @pytest.mark.parametrize("name", ["LSI", "dCoT", "LDA"])
 def test_same_seed_same_numbers(task, profile, tmp_path, name):
-    runs = [cells(Context(profile, tmp_path / side), task, name) for side in ("a", "b")]
+    runs = [results(Context(profile, tmp_path / side), task, name) for side in ("a", "b")]
     assert runs[0] == runs[1]
 
 
@@ -68,22 +81,21 @@ def with_wrong_test_labels(task):
     return replace(task, labels=labels)
 
 
-def choices(results):
-    names = ("setting", "strength", "score_on_training_labels")
-    return [[result[name] for name in names] for result in results]
+def choices(found):
+    return [[result.get(name) for name in ("setting", "strength")] for result in found]
 
 
-@pytest.mark.parametrize("name", ["bag of words", "dCoT"])
+@pytest.mark.parametrize("name", ["bag of words", "LSI", "dCoT"])
 def test_selection_does_not_see_test_labels(context, task, name):
-    honest = cells(context, task, name)
-    blind = cells(context, with_wrong_test_labels(task), name)
+    honest = results(context, task, name)
+    blind = results(context, with_wrong_test_labels(task), name)
     assert choices(honest) == choices(blind)
     assert [r["accuracy"] for r in honest] != [r["accuracy"] for r in blind]
 
 
 def all_cells(name, profile, task, folder):
     """Of the experiments on noise and on unlabelled documents, on one corpus under their names."""
-    corpora = {"noise": "reuters", "unlabelled": "dmoz"}
+    corpora = {"noise": "reuters", "unlabelled": "dmoz", "suggest": "dmoz"}
     profile = replace(
         profile,
         noises=(0.5,),
@@ -91,22 +103,26 @@ def all_cells(name, profile, task, folder):
         noise_labels=60,
         noise_prototypes=(40, 40),
         learned={"dmoz": (60, 140)},
-        unlabelled_labels=(60,),
+        learned_budgets=(60,),
+        suggested=("dmoz",),
     )
-    context = Context(profile, folder, _tasks={corpora[name]: replace(task, name=corpora[name])})
-    jobs = list(EXPERIMENTS[name](context))
-    return [result for job in jobs for _, result in job.work(job.keys)]
+    given = {corpora[name]: replace(task, name=corpora[name])}
+    context = Context(profile, folder, given=given)
+    return [
+        result
+        for job in plan(context, [name])
+        for _, result in WORK[job.experiment](context, job, job.keys)
+    ]
 
 
-@pytest.mark.parametrize("name", ["noise", "unlabelled"])
-def test_the_other_experiments_do_not_see_them_either(profile, task, tmp_path, name):
+@pytest.mark.parametrize("name", ["noise", "unlabelled", "suggest"])
+def test_the_other_experiments_do_not_see_them_either(profile, task, tmp_path, name, monkeypatch):
+    monkeypatch.setattr("dcot.bench.experiments.suggestion.START", 20)
+    monkeypatch.setattr("dcot.bench.experiments.suggestion.BUDGETS", (60,))
     honest = all_cells(name, profile, task, tmp_path / "a")
     blind = all_cells(name, profile, with_wrong_test_labels(task), tmp_path / "b")
-
-    def chosen(results):
-        return [(result.get("setting"), result.get("strength")) for result in results]
-
-    assert chosen(honest) == chosen(blind)
+    assert honest
+    assert choices(honest) == choices(blind)
     assert [r["accuracy"] for r in honest] != [r["accuracy"] for r in blind]
     labels = task.labels.copy()
     labels[task.train] = np.random.default_rng(3).permutation(labels[task.train])
@@ -116,56 +132,102 @@ def test_the_other_experiments_do_not_see_them_either(profile, task, tmp_path, n
 
 
 def test_that_test_would_catch_a_cheat(context, task, monkeypatch):
-    """A way of choosing that peeks at the test labels changes its choice with them."""
-    peeked = {}
+    """A way of choosing that looks at the test labels changes its choice with them."""
+    seen = {}
 
-    class Cheat(Validation):
-        def judge(self, candidates, labels, order, budget, n_test):
-            truth, rows = peeked["truth"], np.arange(len(order), len(order) + n_test)
-            learned = order[:budget]
+    def cheat(candidates, labels, order, budgets, class_weight=None):
+        chosen = {}
+        test = np.arange(len(order), len(order) + len(seen["truth"]))
+        for budget in budgets:
+            found = []
+            for candidate in candidates:
+                (choice,) = choose([candidate], labels, order, [budget]).values()
+                predicted = ridge_predictions(choice, labels, order[:budget], test).labels
+                found.append((np.mean(predicted == seen["truth"]), choice))
+            chosen[budget] = max(found, key=lambda pair: pair[0])[1]
+        return chosen
 
-            def accuracy(candidate):
-                span = Span(candidate.blocks, learned)
-                found = span.predict(labels[learned], 10.0, span.coordinates(rows))
-                return float(np.mean(found == truth)), found
-
-            best = max(candidates, key=lambda candidate: accuracy(candidate)[0])
-            return Judgement(accuracy(best)[1], best.setting, 10.0, accuracy(best)[0])
-
-    monkeypatch.setitem(WAYS, "validation", Cheat)
+    monkeypatch.setattr(accuracy, "choose", cheat)
     runs = []
     for each in (task, with_wrong_test_labels(task)):
-        peeked["truth"] = each.labels[each.test]
-        runs.append(choices(cells(context, each, "LSI", ("validation",))))
+        seen["truth"] = each.labels[each.test]
+        found = [results(context, each, name, ("ridge",)) for name in ("LSI", "mSDA", "TF-IDF")]
+        runs.append([choices(cells) for cells in found])
     assert runs[0] != runs[1]
 
 
-def test_validation_labels_choose_and_are_not_learned_from(task):
-    """With few labels, what the machine learns from are the labelled documents alone."""
-    n = len(task.train)
-    order = draws(n, 1)[0]
-    _, wanted = task.documents(task.train, np.concatenate([task.train, task.test]))
-    candidates = [Candidate({}, [wanted.tfidf])]
-    labels = task.labels[task.train]
-    found = Validation(strengths=(1.0,)).judge(candidates, labels, order, 20, len(task.test))
-    other = labels.copy()
-    other[order[20:]] = "none"  # labels outside the budget
-    same = Validation(strengths=(1.0,)).judge(candidates, other, order, 20, len(task.test))
-    assert np.array_equal(found.predicted, same.predicted)
-
-
-def test_leave_one_out_uses_no_label_beyond_the_budget(task):
+@pytest.mark.parametrize("predict", [ridge_predictions, svm_predictions])
+def test_no_label_beyond_the_budget_is_used(task, predict):
     order = draws(len(task.train), 1)[0]
     _, wanted = task.documents(task.train, np.concatenate([task.train, task.test]))
-    candidates = [Candidate({"x": 1}, [wanted.tfidf]), Candidate({"x": 2}, [wanted.counts])]
+    candidates = [
+        Candidate({"x": 1}, [Block.of(wanted.tfidf)]),
+        Candidate({"x": 2}, [Block.of(wanted.counts)]),
+    ]
     labels = task.labels[task.train]
     other = labels.copy()
     other[order[30:]] = "none"
-    runs = [
-        LeaveOneOut().judge(candidates, each, order, 30, len(task.test)) for each in (labels, other)
-    ]
-    assert np.array_equal(runs[0].predicted, runs[1].predicted)
-    assert (runs[0].setting, runs[0].strength) == (runs[1].setting, runs[1].strength)
+    test = np.arange(len(task.train), len(task.train) + len(task.test))
+    runs = []
+    for each in (labels, other):
+        choice = choose(candidates, each, order, [30, 60])[30]
+        found = predict(choice, each, order[:30], test)
+        runs.append((choice.candidate.setting, found.strength, found.labels.tolist()))
+    assert runs[0] == runs[1]
+
+
+def test_budgets_of_a_draw_share_their_work_and_nothing_else(task):
+    order = draws(len(task.train), 1)[0]
+    _, wanted = task.documents(task.train, task.train)
+    candidates = [Candidate({"k": k}, [Block.of(wanted.tfidf[:, :k])]) for k in (5, 60)]
+    labels = task.labels[task.train]
+    together = choose(candidates, labels, order, [20, 40, 80])
+    for budget, choice in together.items():
+        alone = choose(candidates, labels, order, [budget])[budget]
+        assert choice.candidate.setting == alone.candidate.setting
+        assert choice.ridge.dual == pytest.approx(alone.ridge.dual)
+        assert choice.compared == budget
+
+
+def test_the_default_is_kept_unless_another_setting_is_better_by_a_standard_error():
+    rng = np.random.default_rng(0)
+    labels = np.array(list("ab"))[rng.integers(0, 2, 80)]
+    signal = np.where(labels == "a", 1.0, -1.0)[:, None]
+    noise = rng.normal(size=(80, 5))
+    near = Candidate({"n": 2}, [Block.of(np.hstack([signal, noise + 1e-3]))])
+    good = Candidate({"n": 1}, [Block.of(np.hstack([signal, noise]))])
+    bad = Candidate({"n": 0}, [Block.of(noise)])
+    order = np.arange(80)
+    assert choose([good, near], labels, order, [80])[80].candidate is good
+    assert choose([near, good], labels, order, [80])[80].candidate is near
+    assert choose([bad, good], labels, order, [80])[80].candidate is good
+
+
+def test_more_labels_than_are_compared_on(task, monkeypatch):
+    """Settings are chosen on the first of a draw, the classifier learns from all."""
+    monkeypatch.setattr("dcot.bench.protocol.MAX_COMPARED", 30)
+    order = draws(len(task.train), 1)[0]
+    _, wanted = task.documents(task.train, np.concatenate([task.train, task.test]))
+    labels = task.labels[task.train]
+    choice = choose([Candidate({}, [Block.of(wanted.tfidf)])], labels, order, [100])[100]
+    assert choice.compared == 30
+    test = np.arange(len(task.train), len(task.train) + len(task.test))
+    found = ridge_predictions(choice, labels, order[:100], test)
+    assert np.mean(found.labels == task.labels[task.test]) > 0.6
+
+
+def test_class_weights_reach_the_classifiers():
+    labels = np.array(["a"] * 6 + ["b"] * 2)
+    assert document_weights(labels, None).tolist() == [1.0] * 8
+    weights = document_weights(labels, "balanced")
+    assert weights[:6].sum() == pytest.approx(weights[6:].sum())
+    F = np.random.default_rng(0).normal(size=(8, 3))
+    candidate = Candidate({}, [Block.of(F)])
+    order = np.arange(8)
+    plain = choose([candidate], labels, order, [8])[8].ridge
+    weighted = choose([candidate], labels, order, [8], "balanced")[8].ridge
+    assert weighted.weights == pytest.approx(weights)
+    assert np.abs(plain.dual - weighted.dual).max() > 1e-6
 
 
 # -- a control ----------------------------------------------------------------------------------
@@ -177,15 +239,15 @@ def test_shuffled_labels_give_chance(context, task, name):
     rng = np.random.default_rng(3)
     labels = task.labels.copy()
     labels[task.train] = rng.permutation(labels[task.train])
-    found = cells(context, replace(task, labels=labels), name)
+    found = results(context, replace(task, labels=labels), name)
     mean = np.mean([result["accuracy"] for result in found])
     assert abs(mean - 0.25) < 0.15  # four classes; three standard deviations of 70 documents
-    assert max(result["score_on_training_labels"] for result in found) < 0.75
 
 
-@pytest.mark.parametrize("name", list(SYSTEMS))
+@pytest.mark.parametrize("name", NAMES)
 def test_true_labels_teach(context, task, name):
-    found = cells(context, task, name, ("leave-one-out",))
+    wanted = ("SVM",) if name == "dCoT features" else ("ridge",)
+    found = results(context, task, name, wanted)
     assert found[-1]["accuracy"] > 0.6  # all labels
 
 
@@ -209,52 +271,89 @@ def test_macro_f1_is_over_the_classes_of_the_test_documents(pairs):
     assert score(truth, predicted)["macro_f1"] == pytest.approx(np.mean(each))
 
 
-# -- machines and search ------------------------------------------------------------------------
+# -- the SVM ------------------------------------------------------------------------------------
 
 
-def test_span_gives_the_machine_of_the_features_themselves():
+def test_coordinates_give_the_svm_of_the_features_themselves():
     rng = np.random.default_rng(0)
     F = rng.normal(size=(90, 200))
     labels = np.array(list("abc"))[rng.integers(0, 3, 90)]
     F[:, :3] += 3 * (labels[:, None] == np.array(list("abc")))
     rows, rest = np.arange(40), np.arange(40, 90)
-    span = Span([F[:, :120].astype(np.float32), sp.csr_array(F[:, 120:])], rows)
-    assert span.factor is not None
+    blocks = [Block.of(F[:, :120].astype(np.float32)), Block.of(sp.csr_array(F[:, 120:]))]
+    coordinates = Coordinates(blocks, rows)
+    assert coordinates.factor is not None
     scale = np.sqrt(len(rows) / np.sum(F[rows] ** 2))
-    model = LinearSVC(C=3.0, tol=TOL, max_iter=MAX_ITER, dual=True, random_state=0)
+    model = LinearSVC(C=3.0, tol=SVM_TOL, max_iter=SVM_MAX_ITER, dual=True, random_state=0)
     direct = model.fit(F[rows] * scale, labels[rows]).predict(F[rest] * scale)
-    found = span.predict(labels[rows], 3.0, span.coordinates(rest))
+    ones = np.ones(len(rows))
+    found = fit_svm(coordinates.labelled, labels[rows], 3.0, ones, coordinates.of(rest))
     assert np.mean(found == direct) >= 0.98
 
 
-def test_span_survives_copies_and_empty_documents():
+def test_coordinates_survive_copies_and_empty_documents():
     F = np.zeros((6, 20))
     F[:4, 0] = 1.0
-    span = Span([F], np.arange(6))
-    found = span.predict(np.array(list("aaaabb")), 1.0, span.coordinates(np.arange(6)))
+    coordinates = Coordinates([Block.of(F)], np.arange(6))
+    labels = np.array(list("aaaabb"))
+    found = fit_svm(coordinates.labelled, labels, 1.0, np.ones(6), coordinates.of(np.arange(6)))
     assert found.tolist() == list("aaaabb")
 
 
 def test_one_class_is_predicted_where_only_one_was_seen():
-    span = Span([np.eye(3)], np.arange(2))
-    found = span.predict(np.array(["a", "a"]), 1.0, span.coordinates(np.arange(3)))
-    assert found.tolist() == ["a", "a", "a"]
+    labels = np.array(["a", "a", "a"])
+    blocks = [Block.of(np.eye(3))]
+    ridge = KernelRidge.fit(np.eye(2), np.ones((2, 1)))
+    choice = Choice(Candidate({}, blocks), ridge, 2)
+    found = svm_predictions(choice, labels, np.arange(2), np.arange(3))
+    assert found.labels.tolist() == ["a", "a", "a"]
 
 
-def test_search_finds_the_best_and_prefers_the_first_of_equals():
-    table = {(0, 1.0): 0.5, (0, 9.0): 0.6, (1, 9.0): 0.7, (2, 9.0): 0.7, (1, 1.0): 0.8}
-    found = search(3, (1.0, 9.0), lambda candidate, c: table[candidate, c])
-    assert (found.candidate, found.strength, found.score) == (1, 1.0, 0.8)
-    found = search(3, (1.0, 9.0), lambda candidate, c: 0.5)
-    assert (found.candidate, found.strength) == (0, 1.0)
+def test_unit_rows_are_those_of_scaled_features():
+    F = np.random.default_rng(0).normal(size=(6, 4))
+    F[2] = 0
+    lengths = np.linalg.norm(F, axis=1, keepdims=True)
+    unit = np.divide(F, lengths, out=np.zeros_like(F), where=lengths > 0)
+    rows, columns = np.array([0, 2, 3]), np.array([1, 5])
+    for values in (F, sp.csr_array(F)):
+        found = products([Block.of(values, "unit"), Block.of(values)], rows, columns)
+        expected = unit[rows] @ unit[columns].T + F[rows] @ F[columns].T
+        assert found == pytest.approx(expected)
 
 
 # -- nothing is left out ------------------------------------------------------------------------
 
 
-def test_every_system_has_every_cell(context, task, tmp_path):
-    jobs = list(jobs_of(context, task, "few-labels", tuple(WAYS)))
+def test_every_system_has_every_cell(context, tmp_path):
+    jobs = list(accuracy.jobs(context, ["few-labels"]))
     store = Store(tmp_path / "cells")
-    assert run_jobs(jobs, store) == []
-    expected = 3 * 2 * (1 + 1)  # systems, ways, a budget and all labels
+    assert Runner(context, store, WORK).run(jobs) == []
+    expected = (3 + 3) * (1 + 1)  # systems with a ridge, systems with an SVM; a budget, all labels
     assert len(list(store.cells())) == sum(len(job.keys) for job in jobs) == expected
+
+
+def test_a_cell_of_two_experiments_is_one_cell(context, profile, task):
+    context.profile = replace(
+        profile,
+        published=("made",),
+        published_systems=("TF-IDF", "dCoT"),
+        learned={"made": (60,)},
+        learned_systems=("LSI", "dCoT"),
+        learned_budgets=(20,),
+        learned_draws=1,
+    )
+    experiments = ["few-labels", "published", "unlabelled"]
+    keys = [key for job in accuracy.jobs(context, experiments) for key in job.keys]
+    assert len({str(sorted(key.items())) for key in keys}) == len(keys)
+    few = [key for job in accuracy.jobs(context, ["few-labels"]) for key in job.keys]
+    assert all(key in keys for key in few)
+    assert len(keys) == len(few) + 2  # LSI and dCoT, learned from 60 documents
+
+
+def test_labelled_documents_are_among_those_learned_from(task):
+    for draw, order in enumerate(draws(len(task.train), 3)):
+        rows = accuracy.learned_rows(task, 60, draw)
+        assert set(task.train[order[:60]]) == set(rows)
+    everything = accuracy.learned_rows(task, len(task.train) + 10, None)
+    assert everything[: len(task.train)].tolist() == task.train.tolist()
+    assert set(everything[len(task.train) :]) < set(task.unlabelled)

@@ -14,13 +14,15 @@ from pathlib import Path
 import pytest
 
 from dcot import DcotError
-from dcot.bench.experiments.few_labels import jobs_of
-from dcot.bench.jobs import Job, candidates_of, run_jobs
+from dcot.bench import environment
+from dcot.bench.experiments.accuracy import candidates_of, jobs
+from dcot.bench.jobs import Context, Job, Runner
+from dcot.bench.profiles import PROFILES
 from dcot.bench.protocol import SEED
 from dcot.bench.store import Store
 from dcot.bench.systems import SYSTEMS
 
-KEY = {"experiment": "few-labels", "corpus": "made", "system": "LSI", "draw": 0}
+KEY = {"experiment": "accuracy", "corpus": "made", "system": "LSI", "draw": 0}
 
 SCRIPT = """
 import sys
@@ -28,26 +30,42 @@ sys.path[:0] = {paths!r}
 from dataclasses import replace
 from pathlib import Path
 from conftest import make_corpus
-from dcot.bench.experiments.few_labels import jobs_of
-from dcot.bench.jobs import Context, run_jobs
+from dcot.bench.experiments import WORK
+from dcot.bench.experiments.accuracy import jobs
+from dcot.bench.jobs import Context, Runner
 from dcot.bench.profiles import PROFILES
 from dcot.bench.store import Store
 from dcot.bench.tasks import task_of
 
-profile = replace(PROFILES["quick"], budgets=(10, 20), systems=("bag of words", "LSI"))
-folder = Path({folder!r})
-context = Context(profile, folder / "features")
-task = task_of(make_corpus())
-jobs = list(jobs_of(context, task, "few-labels", ("validation", "leave-one-out")))
-run_jobs(jobs, Store(folder / "cells"))
+profile = replace(
+    PROFILES["quick"],
+    sample=None,
+    few_labels={{"made": ("bag of words", "LSI")}},
+    svm_systems=("bag of words", "LSI"),
+    budgets=(10, 20),
+)
+if __name__ == "__main__":
+    folder = Path({folder!r})
+    context = Context(profile, folder / "features", given={{"made": task_of(make_corpus())}})
+    runner = Runner(context, Store(folder / "cells"), WORK, {workers})
+    failures = runner.run(list(jobs(context, ["few-labels"])))
+    sys.exit(len(failures))
 """
 
 
-def start(folder):
+def start(folder, workers=1):
     here, source = Path(__file__).parent, Path(__file__).parents[3] / "src"
-    code = SCRIPT.format(paths=[str(here), str(source)], folder=str(folder))
+    folder.mkdir(exist_ok=True)
+    script = folder / "script.py"  # a file, which worker processes can import
+    paths = [str(here), str(source)]
+    script.write_text(SCRIPT.format(paths=paths, folder=str(folder), workers=workers))
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, **threads})
+    return subprocess.Popen([sys.executable, str(script)], env={**os.environ, **threads})
+
+
+def run_job(keys, work, store):
+    context = Context(PROFILES["quick"], store.folder / "features")
+    return Runner(context, store, {"accuracy": work}).run([Job("accuracy", "made, LSI", keys)])
 
 
 def results_in(folder):
@@ -73,10 +91,17 @@ def test_a_killed_run_resumes_with_identical_results(tmp_path):
     assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
 
 
+def test_processes_give_the_results_of_one(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert start(one).wait() == 0
+    assert start(two, workers=2).wait() == 0
+    assert results_in(one) == results_in(two)
+
+
 def test_finished_cells_are_not_computed_again(tmp_path):
     asked = []
 
-    def work(keys):
+    def work(context, job, keys):
         for key in keys:
             asked.append(key["draw"])
             yield key, {"accuracy": 0.5}
@@ -84,15 +109,15 @@ def test_finished_cells_are_not_computed_again(tmp_path):
     keys = [{**KEY, "draw": draw} for draw in range(4)]
     store = Store(tmp_path)
     store.put(keys[1], {"accuracy": 0.5}, seconds=1)
-    run_jobs([Job("made", keys, work)], store)
-    run_jobs([Job("made", keys, work)], store)
+    run_job(keys, work, store)
+    run_job(keys, work, store)
     assert asked == [0, 2, 3]
 
 
 def test_a_failure_keeps_what_was_done_and_is_tried_again(tmp_path):
     broken = [True]
 
-    def work(keys):
+    def work(context, job, keys):
         for key in keys:
             if key["draw"] == 2 and broken[0]:
                 raise ValueError("the matrix is singular")
@@ -100,11 +125,11 @@ def test_a_failure_keeps_what_was_done_and_is_tried_again(tmp_path):
 
     keys = [{**KEY, "draw": draw} for draw in range(4)]
     store = Store(tmp_path)
-    (failure,) = run_jobs([Job("made, LSI", keys, work)], store)
+    (failure,) = run_job(keys, work, store)
     assert (failure.title, failure.cells) == ("made, LSI", 2)
     assert "singular" in failure.reason
     broken[0] = False
-    assert run_jobs([Job("made, LSI", keys, work)], store) == []
+    assert run_job(keys, work, store) == []
     assert len(list(store.cells())) == 4
 
 
@@ -117,7 +142,7 @@ def test_features_of_slow_systems_are_learned_once(context, task, monkeypatch):
     again = candidates_of(system, learned, wanted, settings, context.cache, "made")
     for a, b in zip(first, again, strict=True):
         assert a.setting == b.setting
-        assert (a.blocks[0] == b.blocks[0]).all()
+        assert (a.blocks[0].values == b.blocks[0].values).all()
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
@@ -130,19 +155,15 @@ def test_damaged_features_are_learned_again(context, task, damage):
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
     again = candidates_of(system, learned, wanted, settings, context.cache, "made")
-    assert (first[0].blocks[0] == again[0].blocks[0]).all()
+    assert (first[0].blocks[0].values == again[0].blocks[0].values).all()
     assert path.read_bytes() == whole
 
 
 def test_another_grid_or_another_corpus_is_another_cell(context, profile, task):
     def keys(task):
-        jobs = jobs_of(context, task, "few-labels", ("validation",))
-        return {
-            json.dumps(key, sort_keys=True)
-            for job in jobs
-            for key in job.keys
-            if "LSI" in job.title
-        }
+        context.given["made"] = task
+        planned = [job for job in jobs(context, ["few-labels"]) if "LSI" in job.title]
+        return {json.dumps(key, sort_keys=True) for job in planned for key in job.keys}
 
     small = keys(task)
     assert small == keys(task)
@@ -152,6 +173,16 @@ def test_another_grid_or_another_corpus_is_another_cell(context, profile, task):
     assert not small & keys(task)
 
 
+def test_a_run_has_cells_of_one_commit(tmp_path, monkeypatch):
+    """Cells of other code are not taken for those of this code."""
+    store = Store(tmp_path)
+    monkeypatch.setattr(environment, "commit", lambda: "aaa")
+    store.put(KEY, {"accuracy": 0.5}, seconds=1)
+    assert store.get(KEY).commit == "aaa"
+    monkeypatch.setattr(environment, "commit", lambda: "bbb")
+    assert store.get(KEY) is None
+
+
 def test_cells_say_what_they_depend_on_and_nothing_private(tmp_path):
     store = Store(tmp_path)
     store.put(KEY, {"accuracy": 0.5}, seconds=1.25)
@@ -159,8 +190,8 @@ def test_cells_say_what_they_depend_on_and_nothing_private(tmp_path):
     cell = json.loads(text)
     assert cell["key"] == KEY
     assert {"python", "dcot", "numpy", "scikit-learn"} <= cell["versions"].keys()
-    assert {"processor", "cores"} <= cell["machine"].keys()
-    run_jobs([Job("made", [{**KEY, "draw": 1}], lambda keys: ((k, {}) for k in keys))], store)
+    assert {"processor", "cores"} <= cell["hardware"].keys()
+    run_job([{**KEY, "draw": 1}], lambda context, job, keys: ((k, {}) for k in keys), store)
     assert store.get({**KEY, "draw": 1}) is not None
     assert json.loads(store.path({**KEY, "draw": 1}).read_text())["seeds"]["draws"] == SEED
     private = [os.uname().nodename, str(Path.home()), str(tmp_path), os.sep + "src"]

@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 
-from dcot import DCoT, DcotError
-from dcot.bench.systems import SYSTEMS, Encoder, StaticEmbeddings
-from dcot.bench.systems.sda import Stack
+from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
+from dcot.bench.systems import SYSTEMS, Classifier, Encoder, StaticEmbeddings
+from dcot.bench.systems.autoencoders import SdaStack
 
 NAMES = list(SYSTEMS)
 
@@ -23,7 +23,9 @@ def documents(task):
 
 
 def dense(blocks):
-    return np.hstack([F.toarray() if sp.issparse(F) else F for F in blocks])
+    rows = np.arange(blocks[0].values.shape[0])
+    parts = [block.rows(rows, np.float64) for block in blocks]
+    return np.hstack([part.toarray() if sp.issparse(part) else part for part in parts])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,7 +58,7 @@ def test_settings(name):
 
 
 def test_every_system_of_the_paper_is_there():
-    asked = {"bag of words", "TF-IDF", "LSI", "PCA", "pLSI", "LDA", "SDA", "mSDA", "dCoT"}
+    asked = {"bag of words", "TF-IDF", "LSI", "PCA", "pLSI", "LDA", "SDA", "mSDA"}
     assert asked < set(NAMES)
     assert "dCoT (paper)" in NAMES
 
@@ -66,17 +68,29 @@ def test_sizes_of_lsi_share_one_decomposition(documents):
     settings = [{"input": "tfidf", "k": k, "rows": "as they are"} for k in (25, 10)]
     models = list(SYSTEMS["LSI"].learn(learned, settings))
     own = TruncatedSVD(25, random_state=0).fit(learned.tfidf).transform(learned.tfidf)
-    assert models[0].features(learned)[0] == pytest.approx(own, abs=1e-4)
-    assert models[1].features(learned)[0] == pytest.approx(own[:, :10], abs=1e-4)
+    assert dense(models[0].features(learned)) == pytest.approx(own, abs=1e-4)
+    assert dense(models[1].features(learned)) == pytest.approx(own[:, :10], abs=1e-4)
 
 
-def test_dcot_is_the_estimators_default(documents):
+def test_features_are_those_of_the_vectorizer(documents):
     learned, wanted = documents
-    system = SYSTEMS["dCoT"]
+    system = SYSTEMS["dCoT features"]
     setting = system.settings("small")[0]
     features = dense(next(iter(system.learn(learned, [setting]))).features(wanted))
-    model = DCoT(setting["n_prototypes"], tol=1e-3).fit(learned.tfidf)
-    assert features == pytest.approx(model.transform(wanted.tfidf), abs=1e-4)
+    model = DCoTVectorizer(**setting).fit(learned.texts)
+    assert features == pytest.approx(model.transform(wanted.texts), abs=1e-4)
+
+
+def test_dcot_is_the_classifier_as_a_user_calls_it(task, documents):
+    learned, wanted = documents
+    labels = [label if row % 5 == 0 else None for row, label in enumerate(task.labels[task.train])]
+    found, _ = Classifier().predict(learned, labels, wanted)
+    model = DCoTClassifier(random_state=0).fit(learned.texts, labels)
+    assert (found == model.predict(wanted.texts)).all()
+
+
+def test_full_defaults_are_those_of_the_estimators():
+    assert SYSTEMS["dCoT features"].settings("full")[0]["n_prototypes"] == DCoT().n_prototypes
 
 
 def test_the_paper_is_the_estimators_paper(documents):
@@ -91,14 +105,14 @@ def test_the_paper_is_the_estimators_paper(documents):
 
 def test_sda_really_removes_terms(documents):
     learned, _ = documents
-    stack = Stack({"terms": 100, "units": 5, "epochs": 1, "noise": 0.7}, 1)
+    stack = SdaStack({"terms": 100, "units": 5, "epochs": 1, "noise": 0.7}, 1)
     stack.fit(learned.tfidf)
-    clean = stack._input(learned.tfidf)
+    clean = stack.input(learned.tfidf)
     rng = np.random.default_rng(0)
-    corrupted = stack._corrupted(clean, rng)
+    corrupted = stack.corrupted(clean, rng)
     kept = np.count_nonzero(corrupted.data) / clean.nnz
     assert kept == pytest.approx(0.3, abs=0.05)
-    assert (stack._corrupted(clean, rng).data != corrupted.data).any()  # fresh every time
+    assert (stack.corrupted(clean, rng).data != corrupted.data).any()  # fresh every time
     assert np.count_nonzero(clean.data) == clean.nnz  # the target is left alone
 
 
@@ -106,7 +120,7 @@ def test_sda_learns_to_rebuild(documents):
     learned, _ = documents
     losses = []
     for epochs in (1, 15):
-        stack = Stack({"terms": 100, "units": 20, "epochs": epochs, "noise": 0.3}, 1)
+        stack = SdaStack({"terms": 100, "units": 20, "epochs": epochs, "noise": 0.3}, 1)
         stack.fit(learned.tfidf)
         losses.append(stack.layers[0].loss_)
     assert losses[1] < losses[0]
@@ -126,10 +140,10 @@ def test_encoder_reads_a_folder(documents, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", library)
     system = Encoder(tmp_path)
     (model,) = system.learn(learned, system.settings("full"))
-    assert model.features(wanted)[0].shape == (len(wanted), 2)
+    assert model.features(wanted)[0].values.shape == (len(wanted), 2)
 
 
-def test_models_of_one_name_are_told_apart(tmp_path):
+def test_models_of_one_name_are_distinguished(tmp_path):
     settings = []
     for place, content in (("a", b"one"), ("b", b"two"), ("c", b"one")):
         folder = tmp_path / place / "model"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dcot import DcotError
-from dcot.bench import facts, tasks
+from dcot.bench import environment, tasks
 from dcot.bench.tasks import load_task, task_of
 from dcot.datasets import Corpus
 
@@ -39,7 +39,7 @@ def test_a_sample_is_always_the_same(task):
     assert not task.sample(10_000, 10_000).sampled
 
 
-def test_fingerprints_tell_corpora_apart(task, made):
+def test_fingerprints_distinguish_corpora(task, made):
     assert task.fingerprint == task_of(made()).fingerprint
     assert task.fingerprint != task_of(made(seed=1)).fingerprint
     assert task.fingerprint != task.sample(60, 30).fingerprint
@@ -63,7 +63,7 @@ def test_classes_without_training_documents_are_counted(task):
     assert task.unseen_classes == 0
 
 
-def test_facts_are_plain():
-    assert facts.versions()["dcot"]
-    assert int(facts.machine()["cores"]) >= 1
-    assert "/" not in facts.commit()
+def test_the_environment_has_no_names_or_paths():
+    assert environment.versions()["dcot"]
+    assert int(environment.hardware()["cores"]) >= 1
+    assert "/" not in environment.commit()

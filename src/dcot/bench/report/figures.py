@@ -8,28 +8,34 @@ from typing import Any
 
 import numpy as np
 
+from dcot.bench.experiments.accuracy import ALL, FEW_LABELS, NAME, UNLABELLED
 from dcot.bench.experiments.words import EMPTY
-from dcot.bench.protocol import WAYS
-from dcot.bench.report.results import Results, in_order
-from dcot.bench.systems import OURS, PAPER
+from dcot.bench.protocol import CLASSIFIERS
+from dcot.bench.report.comparison import METRICS
+from dcot.bench.report.results import Results, systems_of, values
+from dcot.bench.report.tables import unlabelled_cells, unlabelled_panels
+from dcot.bench.store import Cell
+from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER
 from dcot.plots import label_curves, noise_heatmap, word_columns
 from dcot.runtime.extras import require
 
-# Those of the paper's figure 4 and SDA; the others are in the tables, to keep curves apart.
-DRAWN = ("bag of words", "TF-IDF", "LSI", "LDA", "SDA", PAPER, OURS)
+# Those of the paper's figure 4 and SDA; the others are in the tables, to keep curves readable.
+DRAWN = ("bag of words", "TF-IDF", "LSI", "LDA", "SDA", PAPER, FEATURES, OURS)
 
 
-def figures(results: Results) -> Iterator[tuple[str, str, Any]]:
-    """``(name, caption, figure)`` of everything that there are results for."""
-    makers: tuple[Callable[[Results], Iterator[tuple[str, str, Any]]], ...] = (
-        _words,
-        _noise,
-        _few_labels,
-        _time,
-        _unlabelled,
-    )
-    for make in makers:
-        yield from make(results)
+def figures(results: Results) -> Iterator[tuple[str, str, str, Any]]:
+    """``(experiment, name, caption, figure)`` of everything that there are results for."""
+    makers: dict[str, Callable[[Results], Iterator[tuple[str, str, Any]]]] = {
+        "words": _words,
+        "noise": _noise,
+        FEW_LABELS: _few_labels,
+        "time": _time,
+        UNLABELLED: _unlabelled,
+    }
+    for experiment, make in makers.items():
+        if experiment in results.experiments:
+            for name, caption, figure in make(results):
+                yield experiment, name, caption, figure
 
 
 def _axes(columns: int, width: float, height: float, rows: int = 1) -> tuple[Any, list[Any]]:
@@ -40,7 +46,7 @@ def _axes(columns: int, width: float, height: float, rows: int = 1) -> tuple[Any
 
 
 def _words(results: Results) -> Iterator[tuple[str, str, Any]]:
-    for system in results.systems_of("words"):
+    for system in systems_of(results.select("words")):
         cell = results.select("words", system=system)[0]
         for layer, columns in cell.result["columns"].items():
             words = [word for word in (EMPTY, *cell.key["words"]) if word in columns]
@@ -50,7 +56,7 @@ def _words(results: Results) -> Iterator[tuple[str, str, Any]]:
             name = f"words-{slug(system)}-{slug(layer)}"
             when = "before" if layer == "layer 1" else "after"
             caption = (
-                f"{system}, {layer} ({when} recursion), {results.title(cell.key['corpus'])}: "
+                f"{system}, {layer} ({when} recursion), {cell.key['corpus']}: "
                 "what each word is rebuilt into, strongest on top, the bias subtracted; the first "
                 "column is the empty document, which is the bias."
             )
@@ -58,105 +64,110 @@ def _words(results: Results) -> Iterator[tuple[str, str, Any]]:
 
 
 def _noise(results: Results) -> Iterator[tuple[str, str, Any]]:
-    systems = results.systems_of("noise")
+    cells = results.select("noise")
+    systems = systems_of(cells)
     if not systems:
         return
-    cells = results.select("noise")
     noises = sorted({cell.key["noise"] for cell in cells})
     depths = sorted({cell.key["layers"] for cell in cells})
     figure, axes = _axes(1, 0.75 * len(noises) + 2, 0.5 * len(depths) + 1.8, len(systems))
     for ax, system in zip(axes, systems, strict=True):
         grid = np.full((len(depths), len(noises)), np.nan)
         for row, depth in enumerate(depths):
-            found = results.values("noise", "noise", "accuracy", system=system, layers=depth)
-            for noise, values in found.items():
-                grid[row, noises.index(noise)] = 100 * values.mean()
+            own = results.select("noise", system=system, layers=depth)
+            for noise, each in values(own, "noise", "accuracy").items():
+                grid[row, noises.index(noise)] = 100 * each.mean()
         noise_heatmap(grid, noises, depths, ax=ax, title=system)
     labels = cells[0].key["labels"]
     draws = len({cell.key["draw"] for cell in cells})
     caption = (
-        f"{results.title(cells[0].key['corpus'])}: accuracy by noise and layers, {labels} labelled "
-        f"documents, linear SVM, mean of {draws} draw{'s' if draws > 1 else ''}; the "
+        f"{cells[0].key['corpus']}: accuracy by noise and layers, {labels} labelled "
+        f"documents, ridge, mean of {draws} draw{'s' if draws > 1 else ''}; the "
         "representation is learned on the whole dataset, without labels."
     )
     yield "noise", caption, figure
 
 
 def _few_labels(results: Results) -> Iterator[tuple[str, str, Any]]:
-    for experiment in ("few-labels", "compare"):
-        corpora = results.corpora_of(experiment)
-        for way, kind in WAYS.items():
-            shown = [c for c in corpora if results.select(experiment, corpus=c, way=way)]
-            for metric, title in (("accuracy", "accuracy"), ("macro_f1", "macro-F1")):
-                if not shown:
-                    continue
-                figure, axes = _axes(len(shown), 5.6, 4.2)
-                panels = [_curves(results, experiment, c, way, metric) for c in shown]
-                label = f"{title} on test documents (%)"
-                for ax, corpus, curves in zip(axes, shown, _alike(panels), strict=True):
-                    label_curves(curves, ax=ax, title=results.title(corpus), label=label)
-                _one_legend(figure, axes)
-                caption = (
-                    f"{title[0].upper()}{title[1:]} by number of labelled documents "
-                    f"({kind.title}); bars are one standard deviation over the draws, the "
-                    "right end is all labels."
-                )
-                yield f"{experiment}-{slug(way)}-{slug(title)}", caption, figure
+    for classifier, about in CLASSIFIERS.items():
+        found = {
+            corpus: results.few_labels(corpus, classifier=classifier)
+            for corpus in results.corpora_of(NAME, classifier=classifier)
+        }
+        shown = {
+            corpus: cells
+            for corpus, cells in found.items()
+            if any(cell.key["labels"] != ALL for cell in cells)
+        }
+        for metric, title in METRICS.items() if shown else ():
+            figure, axes = _panels(len(shown))
+            panels = [_curves(cells, metric) for cells in shown.values()]
+            label = f"{title} on test documents (%)"
+            for ax, corpus, curves in zip(axes, shown, _alike(panels), strict=True):
+                label_curves(curves, ax=ax, title=corpus, label=label)
+            _one_legend(figure, axes)
+            caption = (
+                f"{title} by number of labelled documents ({about}); bars are one standard "
+                "deviation over the draws, the right end is all labels."
+            )
+            yield f"{FEW_LABELS}-{slug(classifier)}-{slug(title)}", caption, figure
 
 
-def _curves(
-    results: Results, experiment: str, corpus: str, way: str, metric: str
-) -> dict[str, dict[int, Any]]:
+def _panels(count: int) -> tuple[Any, list[Any]]:
+    """Two panels in a row; the last may be alone."""
+    columns = min(count, 2)
+    figure, axes = _axes(columns, 5.6, 3.9, -(-count // columns))
+    for ax in axes[count:]:
+        ax.remove()
+    return figure, axes[:count]
+
+
+def _curves(cells: list[Cell], metric: str) -> dict[str, dict[int, Any]]:
     curves = {}
-    for system in results.systems_of(experiment, corpus=corpus, way=way):
-        options = {"corpus": corpus, "way": way, "system": system}
-        found = results.values(experiment, "labels", metric, **options)
-        if system in DRAWN or system not in _known():
-            sizes = {
-                cell.key["labels"]: cell.result["labelled"]
-                for cell in results.select(experiment, **options)
-            }
-            curves[system] = {sizes[label]: values for label, values in found.items()}
+    sizes = {cell.key["labels"]: cell.result["labelled"] for cell in cells}
+    for name in systems_of(cells):
+        if name in DRAWN or name not in NAMES:
+            own = (cell for cell in cells if cell.key["system"] == name)
+            found = values(own, "labels", metric)
+            curves[name] = {sizes[labels]: each for labels, each in found.items()}
     return curves
 
 
 def _alike(panels: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same systems in all panels, so that each has one style; some may be empty."""
-    names = in_order({name for curves in panels for name in curves})
+    names = list(dict.fromkeys(name for curves in panels for name in curves))
     return [{name: curves.get(name, {}) for name in names} for curves in panels]
 
 
 def _one_legend(figure: Any, axes: list[Any]) -> None:
-    """Below the panels, where it hides no curve and leaves them their width."""
+    """Below the panels, where it hides no curve; as many columns as the figure is wide for."""
     found: dict[str, Any] = {}
     for ax in axes:
         ax.get_legend().remove()
         handles, names = ax.get_legend_handles_labels()
         found |= dict(zip(names, handles, strict=True))
-    order = in_order(found)
-    options = {"loc": "outside lower center", "frameon": False, "handlelength": 3.5}
-    handles = [found[name] for name in order]
-    figure.legend(handles, order, ncols=min(5, len(order)), **options)
-
-
-def _known() -> set[str]:
-    from dcot.bench.systems import SYSTEMS
-
-    return set(SYSTEMS)
+    columns = max(1, min(len(found), int(figure.get_figwidth() / 1.9)))
+    figure.legend(
+        list(found.values()),
+        list(found),
+        ncols=columns,
+        loc="outside lower center",
+        frameon=False,
+        handlelength=3.0,
+    )
 
 
 def _time(results: Results) -> Iterator[tuple[str, str, Any]]:
     corpora = results.corpora_of("time")
     if not corpora:
         return
-    systems = results.systems_of("time")
-    figure, axes = _axes(len(corpora), 5.2, 0.36 * len(systems) + 1.2)
+    figure, axes = _axes(len(corpora), 5.2, 0.36 * len(systems_of(results.select("time"))) + 1.2)
     for ax, corpus in zip(axes, corpora, strict=True):
-        shown = results.systems_of("time", corpus=corpus)
-        seconds = [
-            results.select("time", corpus=corpus, system=s)[0].result["seconds"] for s in shown
-        ]
-        colours = ["0.25" if s.startswith("dCoT") else "0.75" for s in shown]
+        cells = results.select("time", corpus=corpus)
+        shown = systems_of(cells)
+        by_system = {cell.key["system"]: cell.result["seconds"] for cell in cells}
+        seconds = [by_system[name] for name in shown]
+        colours = ["0.25" if name.startswith("dCoT") else "0.75" for name in shown]
         ax.barh(range(len(shown)), seconds, color=colours, height=0.7)
         for row, value in enumerate(seconds):
             ax.text(value * 1.1, row, f"{value:.3g} s", va="center", fontsize=8)
@@ -166,37 +177,31 @@ def _time(results: Results) -> Iterator[tuple[str, str, Any]]:
         ax.set_xlim(min(seconds) / 2, max(seconds) * 6)
         ax.set_xlabel("seconds to learn (logarithmic)")
         ax.spines[["top", "right"]].set_visible(False)
-        ax.set_title(results.title(corpus))
+        ax.set_title(corpus)
     yield "time", "Time to learn each representation once, with its default setting.", figure
 
 
 def _unlabelled(results: Results) -> Iterator[tuple[str, str, Any]]:
-    cells = results.select("unlabelled")
-    panels = list(dict.fromkeys((cell.key["corpus"], cell.key["labels"]) for cell in cells))
+    panels = unlabelled_panels(results)
     if not panels:
         return
-    columns = len({labels for _, labels in panels})
-    rows = -(-len(panels) // columns)
-    figure, axes = _axes(columns, 5.2, 3.6, rows)
-    curves_of = [
-        {
-            system: results.values(
-                "unlabelled", "documents", "accuracy", system=system, corpus=corpus, labels=labels
-            )
-            for system in results.systems_of("unlabelled", corpus=corpus, labels=labels)
-        }
-        for corpus, labels in panels
-    ]
-    for ax in axes[len(panels) :]:
-        ax.remove()
-    axes = axes[: len(panels)]
+    figure, axes = _panels(len(panels))
+    curves_of = []
+    for corpus, labels in panels:
+        cells = unlabelled_cells(results, corpus, labels)
+        curves_of.append(
+            {
+                name: values((c for c in cells if c.key["system"] == name), "learned", "accuracy")
+                for name in systems_of(cells)
+            }
+        )
     for ax, (corpus, labels), curves in zip(axes, panels, _alike(curves_of), strict=True):
-        label_curves(curves, ax=ax, title=f"{results.title(corpus)}, {labels} labels")
+        label_curves(curves, ax=ax, title=f"{corpus}, {labels} labels")
         ax.set_xlabel("documents learned from, without labels")
         ax.tick_params(axis="x", labelsize=8)
     _one_legend(figure, axes)
     caption = "Accuracy by the number of documents that the representation is learned from."
-    yield "unlabelled", caption, figure
+    yield UNLABELLED, caption, figure
 
 
 def slug(text: str) -> str:

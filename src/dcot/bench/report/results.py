@@ -1,4 +1,4 @@
-"""The cells of a run, and the questions that tables, figures and claims ask of them."""
+"""The cells of a run, and the questions that tables, figures and verdicts ask of them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,36 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcot.bench.experiments.accuracy import COMPARE, NAME
 from dcot.bench.jobs import SEEDS, Context, Failure, Job, digest
 from dcot.bench.store import Cell, Store
-from dcot.bench.systems import SYSTEMS, Setting
+from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER, Setting
 from dcot.bench.tasks import Task
 
+Array = NDArray[Any]
 
-@dataclass
+
+@dataclass(frozen=True)
 class Results:
     """Everything that one run planned, with what came of it.
 
     Attributes
     ----------
     profile : its name
+    experiments : names of the experiments that were asked for
     cells : all finished cells of the plan
     planned : how many cells the plan has; those that are missing have failed
     failures : jobs that did not work
     notes : what a reader has to know, such as corpora that are missing
-    corpora : by name: title, sizes, licence, citation
+    corpora : by name: sizes, licence, citation
     searched : by the digest in a cell's key: the settings that were searched
     seeds : of everything that is random
     """
 
     profile: str
+    experiments: tuple[str, ...]
     cells: list[Cell]
     planned: int
     failures: list[Failure] = field(default_factory=list)
@@ -41,19 +47,25 @@ class Results:
 
     @classmethod
     def collect(
-        cls, store: Store, jobs: Sequence[Job], context: Context, failures: list[Failure]
+        cls,
+        store: Store,
+        jobs: Sequence[Job],
+        context: Context,
+        failures: list[Failure],
+        experiments: Sequence[str],
     ) -> Results:
         """The plan's cells from the store; not what other runs left there."""
         found = [store.get(key) for job in jobs for key in job.keys]
-        tasks = [task for task in context._tasks.values() if task is not None]
-        grids = [context.settings(system) for system in {**SYSTEMS, **context.extra}.values()]
+        grids = [context.settings(name) for name in (*NAMES, *context.extra)]
+        more = COMPARE in experiments
         return cls(
             profile=context.profile.name,
+            experiments=tuple(experiments),
             cells=[cell for cell in found if cell is not None],
             planned=len(found),
             failures=failures,
             notes=list(context.notes),
-            corpora={task.name: about(task, context.cut(task)) for task in tasks},
+            corpora={task.name: _about(task, used, more) for task, used in context.used()},
             searched={digest(grid): grid for grid in grids},
             seeds=SEEDS,
         )
@@ -67,46 +79,29 @@ class Results:
             and all(cell.key.get(name) == value for name, value in wanted.items())
         ]
 
-    def values(self, experiment: str, name: str, metric: str, **wanted: Any) -> dict[Any, Any]:
-        """``{value of name in the key: metric in each draw}`` of the selected cells."""
-        found: dict[Any, list[tuple[int, float]]] = {}
-        for cell in self.select(experiment, **wanted):
-            pair = (cell.key.get("draw", 0), cell.result[metric])
-            found.setdefault(cell.key[name], []).append(pair)
-        return {key: np.array([v for _, v in sorted(pairs)]) for key, pairs in found.items()}
+    def few_labels(self, corpus: str, **wanted: Any) -> list[Cell]:
+        """Accuracy cells with the representation learned on the usual documents of a corpus."""
+        learned = self.corpora.get(corpus, {}).get("learned")
+        more = {} if learned is None else {"learned": learned}
+        return self.select(NAME, corpus=corpus, **more, **wanted)
 
-    def draws(self, experiment: str, name: str, **wanted: Any) -> dict[Any, int]:
-        """How many draws the system with most of them has, by a value in the key."""
-        found: dict[Any, set[int]] = {}
-        for cell in self.select(experiment, **wanted):
-            found.setdefault(cell.key[name], set()).add(cell.key.get("draw", 0))
-        return {key: len(draws) for key, draws in found.items()}
-
-    def corpora_of(self, experiment: str) -> list[str]:
-        """In the order of the plan."""
-        return list(dict.fromkeys(cell.key["corpus"] for cell in self.select(experiment)))
-
-    def systems_of(self, experiment: str, **wanted: Any) -> list[str]:
-        """In the order of tables; those that are not ours to name come before dCoT's."""
-        found = {cell.key["system"] for cell in self.select(experiment, **wanted)}
-        return in_order(found)
-
-    def title(self, corpus: str) -> str:
-        """How a corpus is called in tables."""
-        return str(self.corpora.get(corpus, {}).get("title", corpus))
+    def corpora_of(self, experiment: str, **wanted: Any) -> list[str]:
+        """Corpora with such cells, in the order of the plan."""
+        return list(dict.fromkeys(cell.key["corpus"] for cell in self.select(experiment, **wanted)))
 
     @property
-    def commits(self) -> list[str]:
-        """Commits that made the cells; more than one after an update between runs."""
-        return sorted({cell.commit or "unknown" for cell in self.cells})
+    def commit(self) -> str:
+        """Of the code that made the cells; all have the same one."""
+        found = sorted({cell.commit for cell in self.cells})
+        return ", ".join(found)
 
     @property
-    def machines(self) -> list[str]:
+    def hardware(self) -> list[str]:
         """That made the cells."""
         found = []
-        for machine in (cell.machine for cell in self.cells if cell.machine):
-            text = f"{machine['processor']}, {machine['cores']} cores"
-            found.append(text + (f", {machine['memory_gb']} GB" if "memory_gb" in machine else ""))
+        for facts in (cell.hardware for cell in self.cells if cell.hardware):
+            text = f"{facts['processor']}, {facts['cores']} cores"
+            found.append(text + (f", {facts['memory_gb']} GB" if "memory_gb" in facts else ""))
         return list(dict.fromkeys(found))
 
     @property
@@ -121,32 +116,39 @@ class Results:
 
     @property
     def seconds(self) -> float:
-        """Time that went into the cells, over all runs."""
+        """Computing time of the cells, over all processes."""
         return sum(cell.seconds for cell in self.cells)
 
 
-def in_order(names: Iterable[str]) -> list[str]:
-    """Systems as tables list them; others before the last two, which are dCoT's."""
-    found = set(names)
-    known = [name for name in SYSTEMS if name in found]
-    others = sorted(found - set(SYSTEMS))
-    ours = [name for name in known if name.startswith("dCoT")]
-    return [name for name in known if name not in ours] + others + ours
+def values(cells: Iterable[Cell], name: str, metric: str) -> dict[Any, Array]:
+    """``{value of name in the key: metric in each draw}``."""
+    found: dict[Any, list[tuple[int, float]]] = {}
+    for cell in cells:
+        pair = (cell.key.get("draw", 0), cell.result[metric])
+        found.setdefault(cell.key[name], []).append(pair)
+    return {key: np.array([v for _, v in sorted(pairs)]) for key, pairs in found.items()}
 
 
-def about(task: Task, used: Task) -> dict[str, Any]:
+def systems_of(cells: Iterable[Cell]) -> list[str]:
+    """As tables list them: baselines, those that are not ours to name, then dCoT's."""
+    found = {cell.key["system"] for cell in cells}
+    ours = [name for name in (PAPER, FEATURES, OURS) if name in found]
+    known = [name for name in NAMES if name in found and name not in ours]
+    return [*known, *sorted(found - set(NAMES)), *ours]
+
+
+def _about(task: Task, used: Task, with_unlabelled: bool) -> dict[str, Any]:
     """What is said of a corpus, and of the sample of it that was used."""
     return {
-        "title": task.name,
         "stands_for": task.stands_for,
         "documents": {
             "train": len(task.train),
             "test": len(task.test),
             "unlabelled": len(task.unlabelled),
         },
+        "learned": len(used.train) + (len(used.unlabelled) if with_unlabelled else 0),
         "classes": len(set(map(str, task.labels[np.concatenate([task.train, task.test])]))),
-        "unseen_classes": task.unseen_classes,
-        "unseen_in_use": used.unseen_classes,
+        "unseen_classes": used.unseen_classes,
         "description": task.description,
         "licence": task.licence,
         "citation": task.citation,

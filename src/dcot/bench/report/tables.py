@@ -2,22 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.bench.experiments import published, timing
-from dcot.bench.report.gains import best_of, gain, points
-from dcot.bench.report.results import Results
-from dcot.bench.systems import OURS, PAPER, PRETRAINED
+from dcot.bench.experiments import retrieval, suggestion, timing
+from dcot.bench.experiments.accuracy import ALL, FEW_LABELS, NAME, PUBLISHED, UNLABELLED
+from dcot.bench.protocol import CLASSIFIERS, RIDGE, SVM
+from dcot.bench.report.comparison import (
+    METRICS,
+    best_of,
+    gain,
+    points,
+    rivals_of,
+    title_of,
+)
+from dcot.bench.report.results import Results, systems_of, values
+from dcot.bench.store import Cell
+from dcot.bench.systems import FEATURES, OURS, PRETRAINED
 from dcot.runtime.progress import format_duration
+from dcot.search.metrics import paired_p_value
 
 Array = NDArray[Any]
-SILENT = ("rows", "files")  # parts of a setting that tables do not show
-PUBLISHED_COLUMNS = {"r8": "r8", "r52": "r52", "20newsgroups": "newsgroups"}
+NOT_SHOWN = ("rows", "files", "input")  # parts of a setting that tables do not show
+
+
+@dataclass(frozen=True)
+class PublishedFigure:
+    """Test accuracies in percent as others report them; not measured here."""
+
+    system: str
+    source: str
+    accuracies: dict[str, float]
+
+
+# Both were checked against what other repositories and papers quote from these papers.
+PUBLISHED_FIGURES = (
+    PublishedFigure(
+        "TextGCN",
+        "Yao, Mao and Luo, Graph convolutional networks for text classification, AAAI 2019",
+        {"r8": 97.07, "r52": 93.56, "20newsgroups": 86.34},
+    ),
+    PublishedFigure(
+        "TensorGCN",
+        "Liu et al., Tensor graph convolutional networks for text classification, AAAI 2020",
+        {"r8": 98.04, "r52": 95.05, "20newsgroups": 87.74},
+    ),
+)
 
 
 @dataclass
@@ -61,132 +95,143 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def percent(values: Array | None, draws: int = 0) -> str:
+def percent(found: Array | None, draws: int = 0) -> str:
     """Mean, and one standard deviation where there are several draws; says if some are missing."""
-    if values is None:
+    if found is None:
         return "failed"
-    text = f"{100 * values.mean():.1f}"
-    if len(values) > 1:
-        text += f" ± {100 * values.std(ddof=1):.1f}"
-    return text if len(values) >= draws else f"{text} ({len(values)} of {draws} draws)"
+    text = f"{100 * found.mean():.1f}"
+    if len(found) > 1:
+        text += f" ± {100 * found.std(ddof=1):.1f}"
+    return text if len(found) >= draws else f"{text} ({len(found)} of {draws} draws)"
 
 
-def by_budget(results: Results, experiment: str, corpus: str, way: str, metric: str) -> Table:
-    """Systems × budgets; the last rows are our gain over the best rival, with a paired test.
-
-    Rivals are those that read the same documents; who was trained on others has a row of its own.
-    """
-    systems = results.systems_of(experiment, corpus=corpus, way=way)
-    values = {
-        system: results.values(experiment, "labels", metric, corpus=corpus, way=way, system=system)
-        for system in systems
+def _grid(
+    cells: Sequence[Cell], column: str, metric: str, columns: Sequence[Any]
+) -> tuple[list[list[str]], set[tuple[int, int]]]:
+    """A row for each system, a column for each value in the key, and the best of each column."""
+    systems = systems_of(cells)
+    found = {
+        name: values((c for c in cells if c.key["system"] == name), column, metric)
+        for name in systems
     }
-    found: list[Any] = sorted(
-        {label for cells in values.values() for label in cells},
-        key=lambda label: (isinstance(label, str), label),
-    )
-    draws = results.draws(experiment, "labels", corpus=corpus, way=way)
-    best = set()
-    for column, label in enumerate(found, 1):
-        means = [np.mean(values[s][label]) if label in values[s] else -1 for s in systems]
-        best.add((int(np.argmax(means)), column))
+    draws = {
+        value: len({cell.key["draw"] for cell in cells if cell.key[column] == value})
+        for value in columns
+    }
     rows = [
-        [system, *(percent(values[system].get(label), draws[label]) for label in found)]
-        for system in systems
+        [name, *(percent(found[name].get(value), draws[value]) for value in columns)]
+        for name in systems
     ]
-    if OURS in values:
-        apart = [name for name in systems if name in PRETRAINED]
-        rivals = [name for name in systems if name not in {OURS, PAPER, *apart}]
-        options = {"metric": metric, "corpus": corpus, "way": way}
-        for title, among in [("best rival", rivals), *((name, [name]) for name in apart)]:
-            gains = [_against(results, experiment, label, among, **options) for label in found]
-            rows.append([f"*dCoT against the {title}*", *gains])
-    name = "Accuracy" if metric == "accuracy" else "Macro-F1"
-    return Table(f"{name} (%), {results.title(corpus)}", ["labels", *map(str, found)], rows, best)
+    best = set()
+    for place, value in enumerate(columns, 1):
+        means = [float(found[s][value].mean()) if value in found[s] else -1.0 for s in systems]
+        best.add((int(np.argmax(means)), place))
+    return rows, best
+
+
+def by_budget(results: Results, corpus: str, classifier: str, metric: str) -> Table:
+    """Systems × numbers of labels; the last rows are dCoT's gain over the best rival."""
+    cells = results.few_labels(corpus, classifier=classifier)
+    labels = sorted(
+        {cell.key["labels"] for cell in cells}, key=lambda each: (each == ALL, str(each).zfill(9))
+    )
+    rows, best = _grid(cells, "labels", metric, labels)
+    ours = FEATURES if classifier == SVM else OURS
+    groups = [("the best rival", rivals_of(cells))]
+    groups += [(f"the {name}", [name]) for name in systems_of(cells) if name in PRETRAINED]
+    for title, among in groups:
+        if ours in systems_of(cells) and among:
+            gains = [_against(cells, each, ours, among, metric) for each in labels]
+            rows.append([f"*{ours} against {title}*", *gains])
+    title = f"{METRICS[metric]} (%), {corpus}; {CLASSIFIERS[classifier]}"
+    return Table(title, ["labels", *map(str, labels)], rows, best)
 
 
 def _against(
-    results: Results, experiment: str, label: Any, among: Sequence[str], **options: Any
+    cells: Sequence[Cell], labels: Any, ours: str, among: Sequence[str], metric: str
 ) -> str:
-    rival = best_of(results, experiment, label, among, **options)
-    if rival is None:
+    mine = [c for c in cells if c.key["labels"] == labels and c.key["system"] == ours]
+    theirs = [c for c in cells if c.key["labels"] == labels and c.key["system"] in among]
+    if not mine or not theirs:
         return ""
-    found = gain(results, experiment, label, OURS, rival, **options)
+    best = best_of(theirs, metric)
+    found = gain(mine, best, metric)
     if found is None:
         return ""
-    named = rival if len(among) > 1 else ""
+    named = best[0].key["system"] if len(among) > 1 else ""
     about = f"{named}{found.tested}".removeprefix(", ")
     return points(found.points) + (f" ({about})" if about else "")
 
 
-def time_table(results: Results, corpus: str) -> Table:
-    """Learning time, memory and use, beside the paper's own figures."""
-    head = ["system", "setting", "learned in", "peak memory", "one document", "documents/s"]
-    head.append("the paper's")
-    stands_for = results.corpora.get(corpus, {}).get("stands_for")
-    theirs = {} if stands_for else timing.THEIRS.get(corpus, {})
-    rows = []
-    for system in results.systems_of("time", corpus=corpus):
-        found = results.select("time", corpus=corpus, system=system)[0].result
-        memory = "" if found["peak_mb"] is None else f"{found['peak_mb']:.0f} MB"
-        paper = theirs.get(system)
-        rows.append(
-            [
-                system,
-                ", ".join(
-                    f"{k} {v}" for k, v in found.get("setting", {}).items() if k not in SILENT
-                ),
-                f"{found['seconds']:.2f} s",
-                memory,
-                f"{found['ms_per_document']:.2f} ms",
-                f"{found['documents_per_second']:,.0f}",
-                "" if paper is None else format_duration(paper),
-            ]
-        )
-    return Table(f"Learning a representation, {results.title(corpus)}", head, rows)
+def _few_labels(results: Results) -> Iterator[Table]:
+    for corpus in results.corpora_of(NAME):
+        for classifier in CLASSIFIERS:
+            cells = results.few_labels(corpus, classifier=classifier)
+            if any(cell.key["labels"] != ALL for cell in cells):
+                for metric in METRICS:
+                    yield by_budget(results, corpus, classifier, metric)
 
 
-def unlabelled_table(results: Results, corpus: str, labels: int) -> Table:
+def _unlabelled(results: Results) -> Iterator[Table]:
     """Systems × documents learned from."""
-    systems = results.systems_of("unlabelled", corpus=corpus, labels=labels)
-    options = {"corpus": corpus, "labels": labels}
-    values = {
-        system: results.values("unlabelled", "documents", "accuracy", system=system, **options)
-        for system in systems
-    }
-    sizes = sorted({size for cells in values.values() for size in cells})
-    draws = results.draws("unlabelled", "documents", **options)
-    rows = [
-        [system, *(percent(values[system].get(n), draws[n]) for n in sizes)] for system in systems
-    ]
-    title = f"Accuracy (%) with {labels} labels, {results.title(corpus)}"
-    return Table(title, ["documents learned from", *(f"{n:,}" for n in sizes)], rows)
+    for corpus, labels in unlabelled_panels(results):
+        cells = unlabelled_cells(results, corpus, labels)
+        sizes = sorted({cell.key["learned"] for cell in cells})
+        rows, best = _grid(cells, "learned", "accuracy", sizes)
+        title = f"Accuracy (%) with {labels} labels, {corpus}; {CLASSIFIERS[RIDGE]}"
+        yield Table(title, ["documents learned from", *(f"{n:,}" for n in sizes)], rows, best)
 
 
-def published_table(results: Results) -> Table:
-    """Ours, measured; theirs, as published."""
-    corpora = results.corpora_of("published")
-    used = {cell.key["way"] for cell in results.select("published")}
-    short = {"validation": "SVM", "leave-one-out": "ridge"}
-    ways = {way: name for way, name in short.items() if way in used}
+def unlabelled_panels(results: Results) -> list[tuple[str, int]]:
+    """Corpora and labels for which several numbers of documents were learned from."""
+    found: dict[tuple[str, Any], set[int]] = {}
+    for cell in results.select(NAME, classifier=RIDGE):
+        found.setdefault((cell.key["corpus"], cell.key["labels"]), set()).add(cell.key["learned"])
+    return [place for place, sizes in found.items() if len(sizes) > 1]
+
+
+def unlabelled_cells(results: Results, corpus: str, labels: int) -> list[Cell]:
+    """Cells of the systems for which several numbers of documents were learned from."""
+    cells = results.select(NAME, corpus=corpus, labels=labels, classifier=RIDGE)
+    usual = results.corpora[corpus]["learned"]
+    names = {cell.key["system"] for cell in cells if cell.key["learned"] != usual}
+    return [cell for cell in cells if cell.key["system"] in names]
+
+
+def published_table(results: Results) -> Table | None:
+    """All labels on the standard splits: measured here, and as published."""
+    known = [c for c in results.corpora_of(NAME, labels=ALL) if c in published_corpora()]
+    if not known:
+        return None
     rows = []
-    for system in results.systems_of("published"):
-        for way, classifier in ways.items():
-            row = [f"{system}, {classifier}"]
-            for corpus in corpora:
-                cells = results.select("published", corpus=corpus, system=system, way=way)
-                row.append(f"{100 * cells[0].result['accuracy']:.2f}" if cells else "failed")
-            rows.append([*row, "measured here"])
+    found = [c for corpus in known for c in results.few_labels(corpus, labels=ALL)]
+    for name in systems_of(found):
+        for classifier in CLASSIFIERS:
+            mine = [
+                c for c in found if c.key["system"] == name and c.key["classifier"] == classifier
+            ]
+            if mine:
+                by_corpus = {c.key["corpus"]: f"{100 * c.result['accuracy']:.2f}" for c in mine}
+                cells = [by_corpus.get(corpus, "failed") for corpus in known]
+                rows.append([title_of(mine[0]), *cells, "measured here"])
     first = len(rows)
-    for other in published.THEIRS:
-        figures = [
-            f"{getattr(other, PUBLISHED_COLUMNS[c]):.2f}" if c in PUBLISHED_COLUMNS else ""
-            for c in corpora
-        ]
-        rows.append([other.system, *figures, f"published: {other.source}"])
+    for other in PUBLISHED_FIGURES:
+        cells = [f"{other.accuracies[corpus]:.2f}" for corpus in known]
+        rows.append([other.system, *cells, f"published: {other.source}"])
     title = "Accuracy (%) with all labels on the standard splits"
     theirs = set(range(first, len(rows)))
-    return Table(title, ["system", *map(results.title, corpora), "source"], rows, theirs=theirs)
+    return Table(title, ["system", *known, "source"], rows, theirs=theirs)
+
+
+def published_corpora() -> set[str]:
+    """Corpora that others have published figures for."""
+    return {corpus for other in PUBLISHED_FIGURES for corpus in other.accuracies}
+
+
+def _published(results: Results) -> Iterator[Table]:
+    table = published_table(results)
+    if table is not None:
+        yield table
 
 
 def noise_table(results: Results, system: str) -> Table:
@@ -194,10 +239,97 @@ def noise_table(results: Results, system: str) -> Table:
     cells = results.select("noise", system=system)
     noises = sorted({cell.key["noise"] for cell in cells})
     depths = sorted({cell.key["layers"] for cell in cells})
-    draws = results.draws("noise", "noise")
+    draws = len({cell.key["draw"] for cell in cells})
     rows = []
     for depth in depths:
-        found = results.values("noise", "noise", "accuracy", system=system, layers=depth)
-        rows.append([str(depth), *(percent(found.get(x), draws[x]) for x in noises)])
-    title = f"Accuracy (%), {system}, {results.title(cells[0].key['corpus'])}"
+        found = values((c for c in cells if c.key["layers"] == depth), "noise", "accuracy")
+        rows.append([str(depth), *(percent(found.get(x), draws) for x in noises)])
+    title = f"Accuracy (%), {system}, {cells[0].key['corpus']}, learned on all documents"
     return Table(title, ["layers \\ noise", *(f"{x:g}" for x in noises)], rows)
+
+
+def _noise(results: Results) -> Iterator[Table]:
+    for system in systems_of(results.select("noise")):
+        yield noise_table(results, system)
+
+
+def time_table(results: Results, corpus: str) -> Table:
+    """Learning time, memory and use, beside the paper's own figures."""
+    head = ["system", "setting", "learned in", "peak memory", "one document", "documents/s"]
+    theirs = {} if results.corpora[corpus]["stands_for"] else timing.THEIRS.get(corpus, {})
+    cells = results.select("time", corpus=corpus)
+    rows = []
+    for name in systems_of(cells):
+        found = next(cell.result for cell in cells if cell.key["system"] == name)
+        paper = theirs.get(name)
+        setting = found.get("setting", {}).items()
+        rows.append(
+            [
+                name,
+                ", ".join(f"{k} {v}" for k, v in setting if k not in NOT_SHOWN),
+                f"{found['seconds']:.2f} s",
+                "" if found["peak_mb"] is None else f"{found['peak_mb']:.0f} MB",
+                f"{found['ms_per_document']:.2f} ms",
+                f"{found['documents_per_second']:,.0f}",
+                "" if paper is None else format_duration(paper),
+            ]
+        )
+    return Table(f"Learning a representation, {corpus}", [*head, "the paper's"], rows)
+
+
+def _time(results: Results) -> Iterator[Table]:
+    for corpus in results.corpora_of("time"):
+        yield time_table(results, corpus)
+
+
+def _suggest(results: Results) -> Iterator[Table]:
+    """Random labels are the cells of the experiment with few labels."""
+    cells = results.select(suggestion.NAME)
+    rows = []
+    for corpus in results.corpora_of(suggestion.NAME):
+        row = [corpus]
+        for labels in suggestion.BUDGETS:
+            chosen = [c for c in cells if c.key["corpus"] == corpus and c.key["labels"] == labels]
+            random = results.few_labels(corpus, system=OURS, labels=labels)
+            random = [c for c in random if c.key["draw"] in {s.key["draw"] for s in chosen}]
+            found = gain(chosen, random) if chosen and random else None
+            accuracy = percent(np.array([c.result["accuracy"] for c in chosen])) if chosen else ""
+            row.append(accuracy)
+            row.append("" if found is None else f"{points(found.points)}{found.tested}")
+        rows.append(row)
+    if rows:
+        head = ["corpus"]
+        for labels in suggestion.BUDGETS:
+            head += [f"{labels} suggested labels", "against random labels"]
+        yield Table("Accuracy (%) of dCoT with suggested labels", head, rows)
+
+
+def _retrieval(results: Results) -> Iterator[Table]:
+    cells = results.select(retrieval.NAME)
+    rows, best = [], set()
+    for place, corpus in enumerate(results.corpora_of(retrieval.NAME)):
+        found = {c.key["system"]: c.result for c in cells if c.key["corpus"] == corpus}
+        scores = [100 * found[s]["ndcg"] if s in found else -1.0 for s in retrieval.SYSTEMS]
+        best.add((place, 1 + int(np.argmax(scores))))
+        gap = ""
+        if retrieval.DEFAULT in found and retrieval.BASELINE in found:
+            ours, theirs = found[retrieval.DEFAULT], found[retrieval.BASELINE]
+            one, other = (np.array(side["ndcg_by_query"]) for side in (ours, theirs))
+            p = paired_p_value(one, other)
+            gap = f"{points(100 * float(np.mean(one - other)))} (p {p:.2f})"
+        row = [f"{value:.1f}" if value >= 0 else "failed" for value in scores]
+        rows.append([corpus, *row, gap])
+    if rows:
+        head = ["collection", *retrieval.SYSTEMS, f"{retrieval.DEFAULT} against BM25"]
+        yield Table("nDCG@10 (%)", head, rows, best)
+
+
+TABLES: dict[str, Callable[[Results], Iterator[Table]]] = {
+    "noise": _noise,
+    FEW_LABELS: _few_labels,
+    "time": _time,
+    UNLABELLED: _unlabelled,
+    PUBLISHED: _published,
+    suggestion.NAME: _suggest,
+    retrieval.NAME: _retrieval,
+}

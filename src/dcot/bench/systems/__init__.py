@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dcot.bench.systems._base import Learned, Setting, Size, System
-from dcot.bench.systems.bag import BagOfWords
-from dcot.bench.systems.dcot import Msda, OurDCoT, PaperDCoT
-from dcot.bench.systems.encoder import Encoder, StaticEmbeddings
-from dcot.bench.systems.factors import Lsi, Nmf, Pca, Plsi
-from dcot.bench.systems.lda import Lda
-from dcot.bench.systems.sda import Sda
-from dcot.bench.systems.tfidf import Tfidf
+from dcot.bench.systems.autoencoders import Msda, Sda
+from dcot.bench.systems.base import Learned, Setting, Size, System
+from dcot.bench.systems.counts import BagOfWords, Tfidf
+from dcot.bench.systems.dcot import Classifier, Features, Paper
+from dcot.bench.systems.factors import Lda, Lsi, Nmf, Pca, Plsi
+from dcot.bench.systems.pretrained import Encoder, StaticEmbeddings
 
 __all__ = [
+    "FEATURES",
+    "NAMES",
     "OURS",
     "PAPER",
     "PRETRAINED",
     "SYSTEMS",
+    "Classifier",
     "Encoder",
     "Learned",
     "Setting",
@@ -24,9 +25,10 @@ __all__ = [
     "System",
 ]
 
-_ALL = (BagOfWords, Tfidf, Lsi, Pca, Plsi, Lda, Nmf, Sda, Msda, PaperDCoT, OurDCoT)
-# In the order of tables: baselines, the paper to the letter, our defaults.
+_ALL = (BagOfWords, Tfidf, Lsi, Pca, Plsi, Lda, Nmf, Sda, Msda, Paper, Features)
+# Representations in the order of tables: baselines, the paper's method, our features.
 SYSTEMS: dict[str, System] = {kind.name: kind() for kind in _ALL}
-PAPER, OURS = PaperDCoT.name, OurDCoT.name
-# They have read other text than the corpus, and are compared apart.
+PAPER, FEATURES, OURS = Paper.name, Features.name, Classifier.name
+NAMES = (*SYSTEMS, OURS)
+# They have read other text than the corpus, and are compared separately.
 PRETRAINED: dict[str, type[System]] = {kind.name: kind for kind in (Encoder, StaticEmbeddings)}

@@ -1,4 +1,4 @@
-"""What a result depends on besides its settings: versions, commit, machine; no names or paths."""
+"""What a result depends on besides its settings: versions, commit, hardware; no names, no paths."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def commit() -> str:
 
 
 @cache
-def machine() -> dict[str, str | int]:
+def hardware() -> dict[str, str | int]:
     """Processor, cores and memory; no host name, user or path."""
     facts: dict[str, str | int] = {
         "system": platform.system(),

@@ -5,27 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from dcot.bench.report.comparison import verdict
+from dcot.bench.report.paragraphs import PROTOCOL, Section, systems_used
 from dcot.bench.report.results import Results
-from dcot.bench.report.sections import Section
-from dcot.bench.report.story import PROTOCOL, systems_used
 from dcot.bench.report.tables import Table
 from dcot.runtime.progress import format_duration
 
 _STYLE = """
+:root { color-scheme: light dark; --text: #1b1b1b; --page: #fff; --soft: #555; --line: #ccc;
+  --note: #fff4d6; --failed: #fde3e0; --verdict: #eef4fb; }
+@media (prefers-color-scheme: dark) { :root { --text: #e6e6e6; --page: #16181b; --soft: #a8adb3;
+  --line: #444a51; --note: #3d3415; --failed: #4a201c; --verdict: #1d2a38; } }
 body { font: 16px/1.55 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1b1b1b; background: #fff; }
-h1 { font-size: 1.7rem; } h2 { margin-top: 2.6rem; border-bottom: 1px solid #ccc; }
-p { max-width: 46rem; } figure { margin: 1.4rem 0; } figure svg { max-width: 100%; height: auto; }
-figcaption { color: #555; font-size: .9rem; max-width: 46rem; }
+  color: var(--text); background: var(--page); }
+h1 { font-size: 1.7rem; } h2 { margin-top: 2.6rem; border-bottom: 1px solid var(--line); }
+p { max-width: 46rem; } a { color: inherit; }
+figure { margin: 1.4rem 0; } figure svg { max-width: 100%; height: auto; background: #fff;
+  border-radius: 6px; } /* figures are drawn on white, in both modes */
+figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: .88rem; }
 caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-th, td { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid #e3e3e3; }
-table:not(.words) tr:not(.gain) td { white-space: nowrap; } tr.gain td { color: #444; }
-th { border-bottom: 2px solid #888; } td:first-child, th:first-child, .words td, .words th
-  { text-align: left; } .theirs { color: #666; font-style: italic; }
-.note { background: #fff4d6; border-left: 4px solid #d9a400; padding: .5rem .9rem; }
-.failed { background: #fde3e0; border-left: 4px solid #c0392b; padding: .5rem .9rem; }
+th, td { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid var(--line); }
+table:not(.words) tr:not(.gain) td { white-space: nowrap; } tr.gain td { color: var(--soft); }
+th { border-bottom: 2px solid var(--soft); } td:first-child, th:first-child, .words td, .words th
+  { text-align: left; } .theirs { color: var(--soft); font-style: italic; }
+.note, .failed, .verdict { padding: .5rem .9rem; border-left: 4px solid #4a7ab0;
+  background: var(--verdict); } .verdict { font-size: 1.05rem; }
+.note { background: var(--note); border-color: #d9a400; }
+.failed { background: var(--failed); border-color: #c0392b; }
 nav a { margin-right: 1rem; } dt { font-weight: 600; } dd { margin: 0 0 .5rem 1rem; }
 """
 
@@ -61,7 +69,8 @@ def page(
 
 
 def _head(results: Results) -> str:
-    parts = [f"<p>{escape(provenance(results))}</p>"]
+    parts = [f'<p class="verdict">{escape(text)}</p>' for text in verdict(results)]
+    parts.append(f"<p>{escape(provenance(results))}</p>")
     if results.profile == "quick":
         parts.append(
             '<p class="note">Quick profile: small samples of the corpora, few draws and small '
@@ -82,9 +91,9 @@ def provenance(results: Results) -> str:
         f"{format_duration(results.seconds)} of computing"
     ]
     if versions := results.versions.get("dcot"):
-        commits = ", ".join(results.commits)
-        said.append(f"dcot {' and '.join(versions)} at commit {commits}")
-    said += results.machines
+        where = f"at commit {results.commit}" if results.commit else "as an installed package"
+        said.append(f"dcot {' and '.join(versions)} {where}")
+    said += results.hardware
     return "; ".join(said) + "."
 
 
@@ -112,15 +121,15 @@ def _about(results: Results) -> str:
     for name, text in systems_used(results):
         lines.append(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>")
     lines.append("</dl><h3>Corpora</h3><dl>")
-    for corpus in results.corpora.values():
+    for name, corpus in results.corpora.items():
         sizes = ", ".join(f"{n:,} {part}" for part, n in corpus["documents"].items() if n)
         text = f"{sizes} documents, {corpus['classes']} classes (before any sampling)."
         if corpus["description"]:
             text += f" {corpus['description'].rstrip('.')}."
         if corpus["unseen_classes"]:
-            text += f" {corpus['unseen_classes']} classes have test documents only; they stay in."
+            text += f" {corpus['unseen_classes']} classes in use have test documents only."
         text += f" Licence: {corpus['licence'].rstrip('.')}. {corpus['citation']}"
-        lines.append(f"<dt>{escape(corpus['title'])}</dt><dd>{escape(text)}</dd>")
+        lines.append(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>")
     versions = ", ".join(
         f"{name} {' and '.join(found)}" for name, found in results.versions.items()
     )

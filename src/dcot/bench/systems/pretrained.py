@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dcot.bench.machines import Blocks
-from dcot.bench.systems._base import Learned, Setting, Size, System, remembered
+from dcot.bench.features import Block, Blocks
+from dcot.bench.systems.base import Learned, Setting, Size, System, share
 from dcot.bench.tasks import Documents
 from dcot.errors import DatasetError, InvalidInputError
 from dcot.runtime.extras import require
@@ -29,6 +29,7 @@ class Encoder(System):
     about = "sentence-transformers model from a folder, not trained here"
     slow = True
     needs_text = True
+    seconds = 5.0
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).expanduser()
@@ -89,13 +90,11 @@ def _fixed(settings: Sequence[Setting], encode: Any) -> Iterator[Learned]:
     def vectors_of(documents: Documents) -> Any:
         return np.nan_to_num(np.asarray(encode(documents), dtype=np.float32))  # empty texts
 
-    vectors = remembered(vectors_of)
+    yield from share(settings, vectors_of, _blocks)
 
-    def features(documents: Documents) -> Blocks:
-        return [vectors(documents)]
 
-    for setting in settings:
-        yield Learned(setting, features)
+def _blocks(vectors: Any, setting: Setting, documents: Documents) -> Blocks:
+    return [Block.of(vectors)]
 
 
 def texts_of(documents: Documents) -> list[str]:

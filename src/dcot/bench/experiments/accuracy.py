@@ -1,0 +1,312 @@
+"""Accuracy of every system: few labels, more unlabelled documents, and published splits.
+
+All three experiments ask for cells of one kind: a corpus, a system, a classifier, the documents
+that the representation is learned from, the number of labels, and a draw. A cell that two
+experiments ask for is computed, stored and printed once.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.bench.features import Block
+from dcot.bench.jobs import Context, Job, corpus_key, digest
+from dcot.bench.protocol import (
+    RIDGE,
+    SEED,
+    SVM,
+    Candidate,
+    choose,
+    default_class_weight,
+    draws,
+    hits,
+    ridge_predictions,
+    score,
+    svm_predictions,
+)
+from dcot.bench.store import PROTOCOL, Key, Result
+from dcot.bench.systems import FEATURES, OURS, Classifier, Setting, System
+from dcot.bench.tasks import Documents, Task
+from dcot.runtime.files import write_atomically
+
+Array = NDArray[Any]
+NAME = "accuracy"
+FEW_LABELS, UNLABELLED, PUBLISHED, COMPARE = "few-labels", "unlabelled", "published", "compare"
+ALL = "all"
+# Draws are seeded by their number; this one is that of no draw.
+UNLABELLED_ORDER = 1_000_000
+
+
+# -- the plan -----------------------------------------------------------------------------------
+
+
+def jobs(context: Context, experiments: Sequence[str]) -> Iterator[Job]:
+    """A job for each corpus, system and set of documents to learn from, longest work first."""
+    found: dict[str, tuple[Task, str, dict[str, Key]]] = {}
+    for task, name, key in _wanted(context, experiments):
+        size, n = key["learned"], len(task.train)
+        # Only a part of the training documents differs from draw to draw.
+        part = [task.name, name, size, key["draw"] if size < n else None]
+        _, _, keys = found.setdefault(digest(part), (task, name, {}))
+        keys[digest(key)] = key
+    for task, name, keys in found.values():
+        yield _job(context, task, name, list(keys.values()))
+
+
+def _wanted(context: Context, experiments: Sequence[str]) -> Iterator[tuple[Task, str, Key]]:
+    profile = context.profile
+    if FEW_LABELS in experiments or COMPARE in experiments:
+        seen = set()
+        for corpus, names in profile.few_labels.items():
+            task = context.task(corpus, stand_in=True)
+            if task is None or task.fingerprint in seen:  # one stand-in for several corpora
+                continue
+            seen.add(task.fingerprint)
+            size = len(task.train) + (len(task.unlabelled) if COMPARE in experiments else 0)
+            cells = _budgets(task, profile.budgets, profile.draws)
+            yield from _cells(context, task, context.names_for(task, names), cells, size)
+    if PUBLISHED in experiments:
+        for corpus in profile.published:
+            task = context.task(corpus)
+            if task is not None:
+                names = profile.published_systems
+                yield from _cells(context, task, names, [(ALL, 0)], len(task.train))
+    if UNLABELLED in experiments:
+        for corpus, sizes in profile.learned.items():
+            # A stand-in without unlabelled documents of its own would show nothing new.
+            task = context.task(corpus, stand_in=corpus == "dmoz")
+            if task is None:
+                continue
+            most = len(task.train) + len(task.unlabelled)
+            cells = _budgets(task, profile.learned_budgets, profile.learned_draws)[:-1]
+            for size in sorted({*(min(size, most) for size in sizes), len(task.train)}):
+                fitting = [cell for cell in cells if int(cell[0]) <= size]
+                names = profile.learned_systems
+                yield from _cells(context, task, names, fitting, size, (RIDGE,))
+
+
+def _budgets(task: Task, budgets: Sequence[int], count: int) -> list[tuple[int | str, int]]:
+    """Labels and draw of every cell; with all labels there is one draw."""
+    n = len(task.train)
+    cells: list[tuple[int | str, int]] = [
+        (budget, draw) for draw in range(count) for budget in budgets if budget < n
+    ]
+    return [*cells, (ALL, 0)]
+
+
+def _cells(
+    context: Context,
+    task: Task,
+    names: Sequence[str],
+    cells: Sequence[tuple[int | str, int]],
+    size: int,
+    classifiers: tuple[str, ...] = (RIDGE, SVM),
+) -> Iterator[tuple[Task, str, Key]]:
+    weight = default_class_weight()
+    for name in names:
+        reads_text = name in (OURS, FEATURES) or name in context.extra
+        common: Key = {
+            "experiment": NAME,
+            **corpus_key(task, reads_text),
+            "system": name,
+            "searched": digest(context.settings(name)),
+            "learned": size,
+            "class_weight": weight,
+        }
+        for classifier in classifiers:
+            if _has(context, name, classifier):
+                for labels, draw in cells:
+                    cell = {"classifier": classifier, "labels": labels, "draw": draw}
+                    yield task, name, {**common, **cell}
+
+
+def _has(context: Context, name: str, classifier: str) -> bool:
+    """dCoT brings its own ridge; its features are there for the SVM."""
+    if classifier == SVM:
+        return name in context.profile.svm_systems or name in context.extra
+    return name != FEATURES
+
+
+def _job(context: Context, task: Task, name: str, keys: list[Key]) -> Job:
+    size = keys[0]["learned"]
+    part = keys[0]["draw"] if size < len(task.train) else None
+    options = {"corpus": task.stands_for or task.name, "system": name, "learned": size}
+    title = f"accuracy, {task.name}, {name}"
+    if size != len(task.train):
+        title += f", learned from {size:,} documents"
+    seconds, memory = _predicted(context, task, name, size, keys)
+    return Job(NAME, title, keys, {**options, "part": part}, seconds, memory)
+
+
+def _predicted(
+    context: Context, task: Task, name: str, size: int, keys: Sequence[Key]
+) -> tuple[float, float]:
+    """Seconds on one core, and bytes, from figures measured on Reuters, Dmoz and 20 Newsgroups."""
+    n = len(task.train) + len(task.test)
+    system = context.system(name)
+    labels = [len(task.train) if key["labels"] == ALL else key["labels"] for key in keys]
+    if isinstance(system, Classifier):
+        per_label = 2e-2
+        return sum(system.seconds * size / 1000 + per_label * b for b in labels), 4e9
+    settings = context.settings(name)
+    learning = system.seconds * size / 1000 * len(settings)
+    compared = sum(len(settings) * (min(b, 1500) / 1000) ** 3 for b in labels)
+    final = sum((b / 1000) ** 2 for b in labels)
+    svm = sum(
+        (b / 1000) ** 1.5 * 8
+        for key, b in zip(keys, labels, strict=True)
+        if key["classifier"] == SVM
+    )
+    memory = 1e9 + 4.0 * n * 3000 * min(len(settings), 8) + 24.0 * max(labels) ** 2
+    return learning + compared + final + svm, memory
+
+
+# -- the work -----------------------------------------------------------------------------------
+
+
+def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, Result]]:
+    """Compute cells that share a representation."""
+    options = job.options
+    task = context.task(options["corpus"], stand_in=True)
+    if task is None:
+        return
+    rows = learned_rows(task, options["learned"], options["part"])
+    system = context.system(options["system"])
+    if isinstance(system, Classifier):
+        yield from _classifier_cells(task, system, rows, missing)
+    else:
+        yield from _representation_cells(context, task, system, rows, missing)
+
+
+def learned_rows(task: Task, size: int, draw: int | None) -> Array:
+    """The documents to learn from: the first of a draw, or training and then unlabelled ones."""
+    n = len(task.train)
+    if size < n:
+        return np.asarray(task.train[draws(n, (draw or 0) + 1)[-1][:size]])
+    more = np.random.default_rng([SEED, UNLABELLED_ORDER]).permutation(task.unlabelled)
+    return np.concatenate([task.train, more[: size - n]])
+
+
+def _labelled(task: Task, key: Key) -> Array:
+    """Positions of labelled documents among the training documents."""
+    n = len(task.train)
+    order = draws(n, key["draw"] + 1)[-1]
+    return order if key["labels"] == ALL else order[: key["labels"]]
+
+
+def _classifier_cells(
+    task: Task, system: Classifier, rows: Array, missing: list[Key]
+) -> Iterator[tuple[Key, Result]]:
+    learned, test = task.documents(rows, task.test)
+    place = {int(row): position for position, row in enumerate(rows)}
+    for key in missing:
+        labels = np.full(len(rows), None, dtype=object)
+        for row in task.train[_labelled(task, key)]:
+            labels[place[int(row)]] = task.labels[row]
+        predicted, setting = system.predict(learned, list(labels), test)
+        yield key, _result(task, key, predicted, setting, None)
+
+
+def _representation_cells(
+    context: Context, task: Task, system: System, rows: Array, missing: list[Key]
+) -> Iterator[tuple[Key, Result]]:
+    n = len(task.train)
+    learned, wanted = task.documents(rows, np.concatenate([task.train, task.test]))
+    settings = context.settings(system.name)
+    about = [corpus_key(task, system.needs_text), digest(rows.tolist())]
+    candidates = candidates_of(system, learned, wanted, settings, context.cache, about)
+    labels, test = task.labels[task.train], np.arange(n, n + len(task.test))
+    for draw in dict.fromkeys(key["draw"] for key in missing):
+        members = [key for key in missing if key["draw"] == draw]
+        order, weight = draws(n, draw + 1)[-1], members[0]["class_weight"]
+        budgets = sorted({n if key["labels"] == ALL else key["labels"] for key in members})
+        chosen = choose(candidates, labels, order, budgets, weight)
+        for key in members:
+            labelled = _labelled(task, key)
+            choice = chosen[len(labelled)]
+            predict = svm_predictions if key["classifier"] == SVM else ridge_predictions
+            found = predict(choice, labels, labelled, test, weight)
+            setting = choice.candidate.setting
+            yield key, _result(task, key, found.labels, setting, found.strength)
+
+
+def _result(
+    task: Task, key: Key, predicted: Array, setting: Setting, strength: float | None
+) -> Result:
+    truth = task.labels[task.test]
+    result: Result = {
+        **score(truth, predicted),
+        "setting": setting,
+        "labelled": len(_labelled(task, key)),
+    }
+    if strength is not None:
+        result["strength"] = strength
+    if key["labels"] == ALL:  # one draw: documents are what can be paired
+        result["hits"] = hits(truth, predicted)
+    return result
+
+
+# -- representations ----------------------------------------------------------------------------
+
+
+def candidates_of(
+    system: System,
+    learned: Documents,
+    wanted: Documents,
+    settings: Sequence[Setting],
+    cache: Path,
+    about: Any,
+) -> list[Candidate]:
+    """Every setting's features of the wanted documents; those of slow systems come from the disk.
+
+    ``about`` says which documents these are.
+    """
+    if not system.slow:
+        models = system.learn(learned, settings)
+        return [Candidate(model.setting, model.features(wanted)) for model in models]
+    paths = {
+        digest(setting): cache / f"{digest([system.name, setting, about, PROTOCOL])}.npz"
+        for setting in settings
+    }
+    kept = {name: blocks for name, path in paths.items() if (blocks := _read(path)) is not None}
+    missing = [setting for setting in settings if digest(setting) not in kept]
+    for model in system.learn(learned, missing) if missing else ():
+        name = digest(model.setting)
+        kept[name] = list(model.features(wanted))
+        _write(paths[name], kept[name])
+    return [Candidate(setting, kept[digest(setting)]) for setting in settings]
+
+
+def _write(path: Path, blocks: Sequence[Block]) -> None:
+    arrays: dict[str, Array] = {}
+    for number, block in enumerate(blocks):
+        arrays[f"values{number}"] = block.values
+        if block.scale is not None:
+            arrays[f"scale{number}"] = block.scale
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stub does not know keywords
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, buffer.getvalue())
+
+
+def _read(path: Path) -> list[Block] | None:
+    """None if there is no such file, or it is damaged: then it is made again."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            count = sum(name.startswith("values") for name in archive.files)
+            return [
+                Block(
+                    archive[f"values{i}"],
+                    archive[f"scale{i}"] if f"scale{i}" in archive.files else None,
+                )
+                for i in range(count)
+            ]
+    except (OSError, EOFError, ValueError, KeyError, BadZipFile):
+        return None

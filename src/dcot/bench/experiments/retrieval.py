@@ -1,0 +1,250 @@
+"""Retrieval: the default index, dCoT's cosine alone, BM25, TF-IDF and LSI on judged queries.
+
+Collections are folders in the layout of BEIR, and ones made from corpora: *items*, where a piece
+was cut out of a document and has to find the rest of it, which is a matter of words; and
+*classes*, where every document of the query's class is relevant, which is a matter of meaning.
+
+All systems see the same words. Settings of BM25 and LSI are chosen on the other half of the
+queries, and the default is kept unless another one is better by more than a standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import normalize
+
+from dcot.bench.jobs import Context, Job, digest
+from dcot.bench.store import Key, Result
+from dcot.bench.tasks import CORPORA
+from dcot.datasets import Corpus, JudgedCollection, load, load_beir
+from dcot.datasets._files import search_dirs
+from dcot.errors import DatasetMissingError
+from dcot.runtime.extras import require
+from dcot.search import SearchIndex
+from dcot.search.metrics import average_precision, ndcg
+from dcot.text import TermCounter, TermWeighting
+
+NAME = "retrieval"
+Array = NDArray[Any]
+DEPTH = 1000
+QUERIES, MAX_DOCUMENTS = 300, 8000
+DEFAULT, BASELINE = "default index", "BM25"
+SYSTEMS = ("TF-IDF", BASELINE, "LSI", "dCoT", DEFAULT)
+LSI_SIZES = (200, 50, 100, 300, 500)
+BM25_SETTINGS = ((1.2, 0.75), (0.9, 0.4), (1.5, 0.75), (2.0, 0.75), (1.2, 0.4), (2.0, 0.4))
+Rankings = list[list[str]]
+Cut = Callable[[str], tuple[str, str] | None]
+
+
+def jobs(context: Context) -> Iterator[Job]:
+    """A job for each collection."""
+    for name in context.profile.collections:
+        try:
+            collection = collection_of(context, name)
+        except DatasetMissingError as error:
+            context.note(f"{name} is left out: {error}")
+            continue
+        keys: list[Key] = [
+            {
+                "experiment": NAME,
+                "corpus": name,
+                "data": digest([collection.texts, collection.queries]),
+                "system": system,
+            }
+            for system in SYSTEMS
+        ]
+        seconds = 30 + len(collection.texts) / 100
+        yield Job(NAME, f"{NAME}, {name}", keys, {"collection": name}, seconds, 3e9)
+
+
+def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, Result]]:
+    """All systems on one collection."""
+    require("bm25s", "bench")
+    collection = collection_of(context, job.options["collection"])
+    counter = TermCounter(dtype=np.float32)
+    counts, asked = counter.fit_transform(collection.texts), counter.transform(collection.queries)
+    weighting = TermWeighting("tfidf", sublinear_tf=True).fit(counts)
+    X, Q = weighting.transform(counts), weighting.transform(asked)
+    index: list[SearchIndex] = []
+
+    def indexed(hybrid: bool | None) -> Rankings:
+        if not index:
+            index.append(SearchIndex().add(collection.texts, ids=collection.ids))
+        found = index[0].search(collection.queries, k=DEPTH, hybrid=hybrid)
+        return [list(hits.ids) for hits in found]
+
+    candidates: dict[str, Callable[[], list[Rankings]]] = {
+        "TF-IDF": lambda: [_ranked((Q @ X.T).toarray(), collection)],
+        BASELINE: lambda: [
+            _ranked(_bm25(counts, asked, *setting), collection) for setting in BM25_SETTINGS
+        ],
+        "LSI": lambda: list(_lsi(X, Q, collection)),
+        "dCoT": lambda: [indexed(False)],
+        DEFAULT: lambda: [indexed(None)],
+    }
+    for key in missing:
+        scores = [_scores(ranked, collection) for ranked in candidates[key["system"]]()]
+        ndcgs, maps = _chosen(scores)
+        yield (
+            key,
+            {
+                "ndcg": float(ndcgs.mean()),
+                "map": float(maps.mean()),
+                "ndcg_by_query": [round(float(value), 5) for value in ndcgs],
+                "documents": len(collection.texts),
+                "queries": len(collection.queries),
+            },
+        )
+
+
+def _scores(ranked: Rankings, collection: JudgedCollection) -> Array:
+    """nDCG@10 and average precision, by query."""
+    found = []
+    for names, relevant in zip(ranked, collection.relevant, strict=True):
+        grades = cast("Mapping[Hashable, float]", relevant)
+        found.append([ndcg(names, grades), average_precision(names, grades)])
+    return np.array(found).T
+
+
+def _chosen(scores: Sequence[Array]) -> tuple[Array, Array]:
+    """For each half of the queries, the setting that the other half prefers to the first."""
+    n = scores[0].shape[1]
+    half = np.random.default_rng(0).permutation(n) % 2 == 0
+    best = scores[0].copy()
+    for side in (half, ~half):
+        gains = [each[0, ~side] - scores[0][0, ~side] for each in scores]
+        means = [float(gain.mean()) for gain in gains]
+        top = int(np.argmax(means))
+        error = float(gains[top].std(ddof=1)) / np.sqrt(max(len(gains[top]), 1))
+        if means[top] > error:
+            best[:, side] = scores[top][:, side]
+    return best[0], best[1]
+
+
+def _ranked(scores: Array, collection: JudgedCollection) -> Rankings:
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
+    return [[collection.ids[row] for row in rows] for rows in order]
+
+
+def _bm25(counts: Any, asked: Any, k1: float, b: float) -> Array:
+    """bm25s on the very same tokens: the columns of the counts."""
+    engine: Any = require("bm25s", "bench").BM25(method="lucene", k1=k1, b=b)
+    vocabulary = {str(column): column for column in range(counts.shape[1])}
+    engine.index((_tokens(counts), vocabulary), show_progress=False, create_empty_token=False)
+    return np.stack([engine.get_scores_from_ids(query) for query in _tokens(asked)])
+
+
+def _tokens(counts: Any) -> list[list[int]]:
+    """The columns of each row, as often as they are counted."""
+    counts = sp.csr_array(counts)
+    bounds = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
+    return [
+        np.repeat(counts.indices[a:b], counts.data[a:b].astype(int)).tolist() for a, b in bounds
+    ]
+
+
+def _lsi(X: Any, Q: Any, collection: JudgedCollection) -> Iterator[Rankings]:
+    most = min(X.shape) - 1
+    sizes = list(dict.fromkeys(min(size, most) for size in LSI_SIZES))
+    svd = TruncatedSVD(max(sizes), random_state=0).fit(X)
+    U, V = svd.transform(X), svd.transform(Q)
+    for k in sizes:
+        yield _ranked(normalize(V[:, :k]) @ normalize(U[:, :k]).T, collection)
+
+
+# -- collections --------------------------------------------------------------------------------
+
+
+def collection_of(context: Context, name: str) -> JudgedCollection:
+    """A made collection by its name, or a folder of that name beside the corpora."""
+    if name in _MADE:
+        return _MADE[name](context)
+    for folder in search_dirs(context.data):
+        if (folder / name / "corpus.jsonl").is_file():
+            return load_beir(folder / name)
+    raise DatasetMissingError(f"no folder {name} in the layout of BEIR was found")
+
+
+def _items(name: str, cut: Cut) -> Callable[[Context], JudgedCollection]:
+    """``cut`` makes a query and a rest of a text, or None where that cannot be done."""
+
+    def made(context: Context) -> JudgedCollection:
+        texts = _corpus(context, name).texts or []
+        rng = np.random.default_rng(0)
+        pieces = [cut(texts[i]) for i in rng.permutation(len(texts))]
+        pairs = [pair for pair in pieces if pair is not None][:MAX_DOCUMENTS]
+        asked = rng.choice(len(pairs), min(QUERIES, len(pairs)), replace=False).tolist()
+        ids = [str(i) for i in range(len(pairs))]
+        numbers = [str(i) for i in asked]
+        relevant = [{number: 1.0} for number in numbers]
+        queries = [pairs[i][0] for i in asked]
+        rests = [rest for _, rest in pairs]
+        return JudgedCollection(f"{name}-items", ids, rests, numbers, queries, relevant)
+
+    return made
+
+
+def _classes(name: str, n_words: int) -> Callable[[Context], JudgedCollection]:
+    """The first words of test documents; relevant are training documents of the same class."""
+
+    def made(context: Context) -> JudgedCollection:
+        corpus = _corpus(context, name)
+        texts, labels = corpus.texts or [], np.asarray(corpus.labels)
+        rng = np.random.default_rng(0)
+        asked = rng.choice(corpus.test, QUERIES, replace=False)
+        held = rng.permutation(corpus.train)[:MAX_DOCUMENTS]
+        relevant = {
+            int(i): {str(held[j]): 1.0 for j in np.flatnonzero(labels[held] == labels[i])}
+            for i in asked
+        }
+        kept = [i for i, grades in relevant.items() if grades]
+        return JudgedCollection(
+            f"{name}-classes",
+            [str(i) for i in held],
+            [texts[i] for i in held],
+            [str(i) for i in kept],
+            [" ".join(texts[i].split()[:n_words]) for i in kept],
+            [relevant[i] for i in kept],
+        )
+
+    return made
+
+
+def _corpus(context: Context, name: str) -> Corpus:
+    registered, _ = CORPORA[name]
+    return load(registered, data_dir=context.data)
+
+
+def _at(separator: str, least: int) -> Cut:
+    """Cut at the first separator; the rest has to have some words."""
+
+    def cut(text: str) -> tuple[str, str] | None:
+        query, found, rest = text.partition(separator)
+        return (query, rest) if found and len(rest.split()) >= least else None
+
+    return cut
+
+
+def _first_words(n_words: int, least: int) -> Cut:
+    """Cut after some words, about a title; the rest has to have some words."""
+
+    def cut(text: str) -> tuple[str, str] | None:
+        words = text.split()
+        rest = words[n_words:]
+        return (" ".join(words[:n_words]), " ".join(rest)) if len(rest) >= least else None
+
+    return cut
+
+
+_MADE: dict[str, Callable[[Context], JudgedCollection]] = {
+    "reuters-items": _items("reuters-text", _at("\n\n", least=20)),
+    "dmoz-items": _items("dmoz", _first_words(4, least=6)),
+    "r52-classes": _classes("r52", 8),
+    "20newsgroups-classes": _classes("20newsgroups", 12),
+}

@@ -1,0 +1,114 @@
+"""Features of documents as blocks side by side, sparse or dense, and their inner products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some features of all documents.
+
+    Attributes
+    ----------
+    values : documents × features, sparse or dense
+    scale : by document, or None; settings that differ in row lengths share ``values``
+    """
+
+    values: Any
+    scale: Array | None = None
+
+    @classmethod
+    def of(cls, values: Any, rows: str = "as they are") -> Block:
+        """With ``rows="unit"`` every row counts as a vector of length one."""
+        values = sp.csr_array(values) if sp.issparse(values) else np.asarray(values)
+        return cls(values, _inverse_lengths(values) if rows == "unit" else None)
+
+    def rows(self, wanted: Array, dtype: Any) -> Any:
+        """Features of some documents."""
+        part = self.values[wanted].astype(dtype)
+        if self.scale is None:
+            return part
+        scale = self.scale[wanted].astype(dtype)
+        return sp.diags_array(scale) @ part if sp.issparse(part) else part * scale[:, None]
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return int(self.values.shape[1])
+
+
+Blocks = Sequence[Block]
+
+
+def _inverse_lengths(values: Any) -> Array:
+    if sp.issparse(values):
+        squares = np.asarray(values.multiply(values).sum(axis=1)).ravel()
+    else:
+        squares = np.einsum("ij,ij->i", values, values)
+    lengths = np.sqrt(squares)
+    return np.asarray(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0))
+
+
+def products(blocks: Blocks, rows: Array, columns: Array, dtype: Any = np.float64) -> Array:
+    """Inner products of documents over all blocks."""
+    total = np.zeros((len(rows), len(columns)), dtype=dtype)
+    for block in blocks:
+        left = block.rows(rows, dtype)
+        part = left @ (left if columns is rows else block.rows(columns, dtype)).T
+        total += part.toarray() if sp.issparse(part) else part
+    return total
+
+
+class Coordinates:
+    """Documents in coordinates for a linear SVM.
+
+    Features are scaled to a mean squared length of one, so that C means the same for every
+    system. Where there are more features than documents, and not all of them sparse, documents
+    are given in coordinates of the span of the labelled ones: the same classifier, for less work,
+    because the weights of a linear SVM lie in that span.
+    """
+
+    def __init__(self, blocks: Blocks, labelled: Array) -> None:
+        self.blocks, self._labelled_rows = blocks, labelled
+        wide = sum(block.width for block in blocks) > len(labelled)
+        dense = not all(sp.issparse(block.values) for block in blocks)
+        self.factor = _factor(products(blocks, labelled, labelled)) if wide and dense else None
+        S: Any = self._side_by_side(labelled) if self.factor is None else self.factor
+        squares = S.multiply(S).sum() if sp.issparse(S) else np.einsum("ij,ij->", S, S)
+        self.scale = float(np.sqrt(len(labelled) / squares)) if squares > 0 else 1.0
+        self.labelled = S * self.scale
+
+    def of(self, rows: Array) -> Any:
+        """Coordinates of other documents."""
+        if self.factor is None:
+            return self._side_by_side(rows) * self.scale
+        K = products(self.blocks, self._labelled_rows, rows)
+        options = {"lower": True, "check_finite": False, "overwrite_b": True}
+        return scipy.linalg.solve_triangular(self.factor, K, **options).T * self.scale
+
+    def _side_by_side(self, rows: Array) -> Any:
+        parts = [block.rows(rows, np.float64) for block in self.blocks]
+        if all(sp.issparse(part) for part in parts):
+            return sp.hstack(parts, format="csr")
+        return np.hstack([part.toarray() if sp.issparse(part) else part for part in parts])
+
+
+def _factor(K: Array) -> Array:
+    """The Cholesky factor; a little is added to the diagonal, as copies make K singular."""
+    jitter = 1e-10 * max(float(K.diagonal().mean()), 1e-300)
+    while True:
+        try:
+            shifted = K + jitter * np.eye(len(K))
+            return np.asarray(scipy.linalg.cholesky(shifted, lower=True, check_finite=False))
+        except np.linalg.LinAlgError:
+            jitter *= 100
