@@ -10,16 +10,23 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from benchmarks.corpora import Weighted, load
 from benchmarks.measure import Table, in_subprocess, matmul_rate, peak_memory, read_rate, seconds
 from sklearn.decomposition import LatentDirichletAllocation, TruncatedSVD
 
 from dcot import DCoT, DCoTClassifier
+from dcot.bench.tasks import Task, load_task
 from dcot.core.solvers._base import positive_definite
 from dcot.runtime.resources import format_bytes, n_threads
 
 SETTING = {"n_prototypes": 1000, "noise": 0.8, "n_layers": 1}
 NOISES = np.linspace(0.5, 0.95, 10)
+
+
+def reuters() -> tuple[Task, Any, Any]:
+    """The corpus, and TF-IDF and counts of its training documents."""
+    task = load_task("reuters")
+    learned, _ = task.documents(task.train, task.test[:1])
+    return task, learned.tfidf, learned.counts
 
 
 def one_layer(**options: Any) -> DCoT:
@@ -50,15 +57,16 @@ def fitting(X: Any, table: Table, with_lda: bool, counts: Any) -> None:
         table.row("LatentDirichletAllocation(100) / fit", lda / fit, "×", 20, most=False)
 
 
-def selecting(corpus: Weighted, table: Table) -> None:
+def selecting(task: Task, X: Any, table: Table) -> None:
     """The classifier with its whole search, beside one plain fit at the largest r of the grid."""
-    plain = seconds(lambda: DCoT().fit(corpus.X))
-    order = np.random.default_rng(0).permutation(len(corpus.y))
+    labels = task.labels[task.train]
+    plain = seconds(lambda: DCoT().fit(X))
+    order = np.random.default_rng(0).permutation(len(labels))
     for count in (100, 1000):
-        y: list[Any] = [None] * len(corpus.y)
+        y: list[Any] = [None] * len(labels)
         for row in order[:count]:
-            y[row] = corpus.y[row]
-        search = seconds(lambda y=y: DCoTClassifier(random_state=0).fit(corpus.X, y), 2)
+            y[row] = labels[row]
+        search = seconds(lambda y=y: DCoTClassifier(random_state=0).fit(X, y), 2)
         table.note(f"DCoTClassifier.fit with {count} labels {search:.1f} s")
         table.row(f"fit with selection, {count} labels / plain fit", search / plain, "×", 10.0)
 
@@ -107,7 +115,7 @@ def report_peak(solver: str) -> None:
     from dcot.core.plan import shape_of
     from dcot.core.solvers import SOLVERS
 
-    X = load("reuters").X
+    _, X, _ = reuters()
     one_layer(solver=solver, n_prototypes=20).fit(sp.csr_array(X[:300, :600]))
     matmul_rate(size=2000)  # BLAS has its own buffers from now on: they are not the solver's
     peak, _ = peak_memory(lambda: one_layer(solver=solver).fit(X))
@@ -128,12 +136,11 @@ def main() -> None:
     if options.peak:
         report_peak(options.peak)
         return
-    corpus = load("reuters")
-    X = corpus.X
+    task, X, counts = reuters()
     title = f"Reuters, {X.shape[0]} × {X.shape[1]}, {X.nnz} non-zeros, {n_threads()} threads"
     table = Table(title)
-    fitting(X, table, not options.no_lda, corpus.counts)
-    selecting(corpus, table)
+    fitting(X, table, not options.no_lda, counts)
+    selecting(task, X, table)
     dense_part(X.shape[0], 1000, table)
     transforming(X, table)
     memory(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -55,3 +56,30 @@ def test_pages_of_the_navigation_exist():
 def test_tables_come_from_the_benchmarks():
     for table in re.findall(r'--8<-- "(.+?)"', (DOCS / "defaults.md").read_text()):
         assert (DOCS / table).read_text().startswith("| change |")
+
+
+def test_accuracies_of_systems_are_printed_on_one_page_only():
+    """All tables of accuracies are written by dcot bench into docs/experiments."""
+    names = {"bag of words", "TF-IDF", "LSI", "PCA", "LDA", "NMF", "SDA", "mSDA", "dCoT", "BM25"}
+    pages = [*DOCS.glob("*.md"), *(DOCS / "tables").glob("*.md"), DOCS.parent / "README.md"]
+    for page in pages:
+        for line in page.read_text().splitlines():
+            cells = [cell.strip(" *") for cell in line.strip().strip("|").split("|")]
+            if line.startswith("|") and cells[0] in names:
+                figures = [cell for cell in cells[1:] if re.fullmatch(r"\d\d\.\d+( ± .*)?", cell)]
+                assert not figures, f"{page.name}: {line}"
+
+
+def test_figures_for_programs_agree_with_the_page():
+    """Where the page was written with figures for programs, they say the same."""
+    folder = DOCS / "experiments"
+    if not (folder / "figures.json").exists():
+        pytest.skip("results of an earlier run, without figures for programs")
+    page = (folder / "results.md").read_text()
+    identity = ("corpus", "system", "classifier", "learned", "labels", "metric")
+    seen = set()
+    for figure in json.loads((folder / "figures.json").read_text())["figures"]:
+        key = tuple(str(figure[name]) for name in identity)
+        assert key not in seen
+        seen.add(key)
+        assert f"{figure['mean']:.1f}" in page

@@ -1,0 +1,239 @@
+"""``dcot bench defaults``: the study behind the default settings, on training labels only.
+
+Some training documents are held out. The representation is learned from the training documents
+without labels, a ridge classifier from 100, 300 or 1000 of the others, and accuracy is measured on
+those held out. Test documents are not touched. Tables show differences to the default, so that
+they cannot be taken for results.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.bench.features import Block, Blocks
+from dcot.bench.protocol import Candidate, choose, default_class_weight, ridge_predictions
+from dcot.bench.report.tables import Table
+from dcot.bench.systems.dcot import outputs_of
+from dcot.bench.tasks import STAND_IN
+from dcot.datasets import Corpus, load
+from dcot.errors import DatasetMissingError, InvalidParameterError
+from dcot.estimator import DCoT
+from dcot.loading import load as load_model
+from dcot.runtime.files import write_atomically
+from dcot.runtime.progress import Progress, announce, silent
+from dcot.vectorizer import DCoTVectorizer
+
+__all__ = ["STUDIES", "run"]
+
+Array = NDArray[Any]
+SEED = 7
+BUDGETS = (100, 300, 1000)
+DRAWS = 3
+MAX_DOCUMENTS, HELD_OUT = 6000, 1500
+CORPORA = ("reuters-text", "dmoz", "r52", "20newsgroups", "imdb")
+
+# One thing changed at a time; the first is the default.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "noise of layer 1: 0.8": {"noise": (0.8, 0.8)},
+    "noise of layer 1: 0.95": {"noise": (0.95, 0.8)},
+    "noise of layer 2: 0.5": {"noise": (0.9, 0.5)},
+    "noise of layer 2: 0.9": {"noise": (0.9, 0.9)},
+    "no shrinkage": {"shrinkage": (0.0, 0.0)},
+    "shrinkage 0.3": {"shrinkage": (0.3, 0.0)},
+    "shrinkage 3": {"shrinkage": (3.0, 0.0)},
+    "1000 prototypes": {"n_prototypes": 1000},
+    "6000 prototypes": {"n_prototypes": 6000},
+    "prototypes by total weight": {"prototypes": "frequent"},
+    "three layers": {"n_layers": 3},
+    "tanh": {"squash": "tanh"},
+    "compressed to 300": {"n_components": 300, "random_state": 0},
+    "compressed to 500": {"n_components": 500, "random_state": 0},
+    "rows not scaled": {"normalize": "center"},
+}
+WORDS: dict[str, dict[str, Any]] = {
+    "min_df=1": {"min_df": 1},
+    "min_df=2": {"min_df": 2},
+    "min_df=3": {"min_df": 3},
+    "min_df=2, max_df=0.5": {"min_df": 2, "max_df": 0.5},
+    "min_df=2, max_df=0.2": {"min_df": 2, "max_df": 0.2},
+    "min_df=2, English stop words": {"min_df": 2, "stop_words": "english"},
+}
+PRECISIONS = ("as learned", "float16", "int8")
+
+
+@dataclass(frozen=True)
+class Held:
+    """Texts and labels of some training documents; the first are held out."""
+
+    name: str
+    texts: list[str]
+    labels: Array
+    draws: list[Array]
+
+    @classmethod
+    def of(cls, corpus: Corpus, name: str) -> Held:
+        """A sample, always the same one."""
+        rng = np.random.default_rng(SEED)
+        rows = rng.permutation(corpus.train)[:MAX_DOCUMENTS]
+        held = min(HELD_OUT, len(rows) // 4)
+        pool = np.arange(held, len(rows))
+        texts = corpus.texts or []
+        return cls(
+            name,
+            [texts[row] for row in rows],
+            np.asarray(corpus.labels)[rows],
+            [rng.permutation(pool) for _ in range(DRAWS)],
+        )
+
+    def accuracies(self, blocks: Blocks) -> Array:
+        """Percent by number of labels, mean of the draws."""
+        held = np.arange(len(self.texts) - len(self.draws[0]))
+        candidate, weight = Candidate({}, blocks), default_class_weight()
+        found = []
+        for order in self.draws:
+            budgets = [budget for budget in BUDGETS if budget <= len(order)]
+            chosen = choose([candidate], self.labels, order, budgets, weight)
+            scores = []
+            for budget in budgets:
+                labelled = order[:budget]
+                made = ridge_predictions(chosen[budget], self.labels, labelled, held, weight)
+                scores.append(100 * float(np.mean(made.labels == self.labels[held])))
+            found.append(scores)
+        return np.asarray(np.mean(found, axis=0))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one setting on one corpus."""
+
+    accuracies: Array
+    megabytes: float | None = None
+    seconds: float | None = None
+
+
+Study = Callable[[Held], Iterator[tuple[str, Outcome]]]
+
+
+def _settings(held: Held) -> Iterator[tuple[str, Outcome]]:
+    """Parameters of ``DCoT``; then parts of the default's features."""
+    counter = DCoTVectorizer().fit(held.texts)
+    X = counter.weighting_.transform(counter.counter_.transform(held.texts)).astype(np.float32)
+    for name, options in SETTINGS.items():
+        start = time.process_time()
+        model = DCoT(**options).fit(X)
+        seconds = time.process_time() - start
+        yield name, Outcome(held.accuracies([Block.of(model.transform(X))]), None, seconds)
+        if name == "default":
+            z1, z2 = (Block.of(Z) for Z in outputs_of(model, X, "unit"))
+            x = Block.of(X, "unit")
+    for name, blocks in (("layer 1 alone", [z1]), ("layer 2 alone", [z2]), ("with x", [x, z1, z2])):
+        yield name, Outcome(held.accuracies(blocks))
+
+
+def _words(held: Held) -> Iterator[tuple[str, Outcome]]:
+    """What ``DCoTVectorizer`` counts, with the size of a saved model."""
+    for name, options in WORDS.items():
+        start = time.process_time()
+        model = DCoTVectorizer(**options).fit(held.texts)
+        seconds = time.process_time() - start
+        features = [Block.of(model.transform(held.texts))]
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(Path(folder) / "model")
+            size = _megabytes(Path(folder) / "model")
+        yield name, Outcome(held.accuracies(features), size, seconds)
+
+
+def _precision(held: Held) -> Iterator[tuple[str, Outcome]]:
+    """The precision that models are saved in."""
+    model = DCoTVectorizer(min_df=2).fit(held.texts)
+    for precision in PRECISIONS:
+        with tempfile.TemporaryDirectory() as parent:
+            folder = Path(parent) / "model"
+            model.save(folder, precision=None if precision == "as learned" else precision)
+            features = load_model(folder).transform(held.texts)
+            size = _megabytes(folder)
+        yield precision, Outcome(held.accuracies([Block.of(features)]), size)
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+
+
+STUDIES: dict[str, Study] = {"settings": _settings, "words": _words, "precision": _precision}
+
+
+def run(
+    studies: Sequence[str] | None = None,
+    corpora: Sequence[str] | None = None,
+    data: str | os.PathLike[str] | None = None,
+    docs: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> list[Table]:
+    """Tables of the studies that were asked for; with ``docs``, also written there as Markdown."""
+    if unknown := set(studies or ()) - set(STUDIES):
+        raise InvalidParameterError(
+            f"unknown studies {sorted(unknown)}: expected some of {list(STUDIES)}"
+        )
+    tables = []
+    held = list(_corpora(corpora or CORPORA, data, progress))
+    for name in studies or STUDIES:
+        found: dict[str, dict[str, Outcome]] = {}
+        for number, each in enumerate(held):
+            for setting, outcome in STUDIES[name](each):
+                found.setdefault(setting, {})[each.name] = outcome
+                progress(f"{name}, {each.name}", (number + 0.5) / len(held))
+        table = _table(name, found, [each.name for each in held])
+        tables.append(table)
+        if docs is not None:
+            path = Path(docs) / f"defaults-{name}.md"
+            write_atomically(path, table.markdown().partition("\n\n")[2].encode())
+    progress("studies", 1.0)
+    return tables
+
+
+def _corpora(
+    names: Sequence[str], data: str | os.PathLike[str] | None, progress: Progress
+) -> Iterator[Held]:
+    for name in names:
+        options: dict[str, Any] = {} if name == STAND_IN else {"data_dir": data}
+        if name == "reuters-text":
+            options["subset"] = "single"  # one label per document
+        try:
+            yield Held.of(load(name, **options), name)
+        except DatasetMissingError as error:
+            announce(progress, f"{name} is left out: {error}")
+
+
+def _table(study: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[str]) -> Table:
+    """Differences to the first row, and sizes and times where they were measured."""
+    first = next(iter(found.values()))
+    rows = []
+    for name, outcomes in found.items():
+        gains = [outcomes[c].accuracies - first[c].accuracies for c in corpora]
+        cells = [" / ".join(f"{round(v, 1) + 0.0:+.1f}" for v in gain) for gain in gains]
+        mean = f"{round(float(np.mean([gain.mean() for gain in gains])), 2) + 0.0:+.2f}"
+        shown = ["" for _ in cells] if outcomes is first else cells
+        rows.append([name, *shown, "" if outcomes is first else mean, *_costs(outcomes, corpora)])
+    budgets = " / ".join(map(str, BUDGETS))
+    title = f"{study}: change in accuracy with {budgets} labels, in points"
+    head = ["change", *corpora, "mean", "saved size", "seconds to fit"]
+    return Table(title, head, rows)
+
+
+def _costs(outcomes: dict[str, Outcome], corpora: Sequence[str]) -> list[str]:
+    sizes = [outcomes[c].megabytes for c in corpora]
+    seconds = [outcomes[c].seconds for c in corpora]
+    return [
+        "" if any(v is None for v in sizes) else " / ".join(f"{v:.0f} MB" for v in sizes),
+        "" if any(v is None for v in seconds) else " / ".join(f"{v:.1f}" for v in seconds),
+    ]

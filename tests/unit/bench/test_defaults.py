@@ -1,0 +1,57 @@
+"""The study behind the defaults: on training documents only, and shown as differences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dcot import DcotError
+from dcot.bench import defaults
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(defaults, "BUDGETS", (20, 40))
+    monkeypatch.setattr(defaults, "DRAWS", 2)
+    options = {"default": {"n_prototypes": 40}, "few prototypes": {"n_prototypes": 5}}
+    monkeypatch.setattr(defaults, "SETTINGS", options)
+    monkeypatch.setattr(defaults, "WORDS", {"min_df=1": {}, "min_df=3": {"min_df": 3}})
+
+
+def test_test_documents_are_not_touched(corpus, small):
+    labels = corpus.labels.copy()
+    labels[corpus.test] = "never seen"
+    texts = list(corpus.texts)
+    for row in corpus.test:
+        texts[row] = "other words"
+    held = defaults.Held.of(corpus, "made")
+    blind = defaults.Held.of(replace(corpus, labels=labels, texts=texts), "made")
+    assert held.texts == blind.texts
+    assert (held.labels == blind.labels).all()
+    assert len(held.texts) == len(corpus.train)
+    out = {int(row) for order in held.draws for row in order}
+    assert len(out) < len(held.texts)  # some are held out in every draw
+
+
+@pytest.mark.parametrize("study", list(defaults.STUDIES))
+def test_tables_show_differences_to_the_first_row(corpus, small, monkeypatch, tmp_path, study):
+    monkeypatch.setattr(defaults, "load", lambda *_, **__: corpus)
+    (table,) = defaults.run([study], ["made"], docs=tmp_path)
+    assert table.head[:3] == ["change", "made", "mean"]
+    assert table.rows[0][1:3] == ["", ""]
+    for row in table.rows[1:]:
+        points = [float(value) for value in row[1].split(" / ")]
+        assert len(points) == 2
+        assert float(row[2]) == pytest.approx(np.mean(points), abs=0.06)
+    written = (tmp_path / f"defaults-{study}.md").read_text()
+    assert written.startswith("| change |")
+    if study == "words":
+        sizes = [float(row[3].removesuffix(" MB")) for row in table.rows]
+        assert sizes[1] <= sizes[0]
+
+
+def test_unknown_studies():
+    with pytest.raises(DcotError, match="unknown studies"):
+        defaults.run(["everything"])
