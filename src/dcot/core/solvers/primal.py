@@ -98,6 +98,9 @@ def _solve_all(scaled: Array, variation: Array, root: Array, system: System) -> 
     _mirror(inverse)
     inverse *= -shift / keep**2
     np.einsum("ii->i", inverse)[:] += 1 / keep
+    if (still := diagonal == 0).any():  # terms that never vary: no rounding in place of zero
+        inverse[still] = 0
+        inverse[:, still] = 0
     width = np.divide(1, root, where=root > 0, out=np.zeros(len(root), dtype=root.dtype))
     solved = np.einsum("ii->i", inverse).astype(np.float64)
     gain = float(width.astype(np.float64) ** 2 @ (diagonal - system.shift * solved)) / system.keep
