@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from pathlib import Path
+from types import MethodType
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
@@ -14,7 +15,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
 from dcot.core.centred import Matrix, as_documents, precision
@@ -44,6 +44,7 @@ from dcot.persistence.saving import (
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import allowance, format_bytes, parse_bytes
 from dcot.stream import Blocks, Source, as_source
+from dcot.stream.blocks import Block, ReadBlock
 from dcot.stream.fitting import fit_source
 from dcot.stream.writing import fingerprint, write_features
 
@@ -82,6 +83,26 @@ def moments_suffice(model: LayerSettings) -> bool:
             f"again, because of {'; and '.join(reasons)}. Or collect the documents and use fit"
         )
     return True
+
+
+class _Available:
+    def __init__(self, method: Callable[..., Any], check: Callable[[Any], object]) -> None:
+        self.method, self.check = method, check
+        self.__doc__ = method.__doc__
+
+    def __get__(self, model: Any, owner: type[Any]) -> Callable[..., Any]:
+        if model is None:
+            return self.method
+        self.check(model)
+        return MethodType(self.method, model)
+
+
+def available_with(check: Callable[[Any], object]) -> Callable[[Callable[..., Any]], _Available]:
+    """A method that is there unless ``check(model)`` raises a ``NotAvailableError``.
+
+    scikit-learn's ``available_if`` would hide the advice behind an error of its own.
+    """
+    return lambda method: _Available(method, check)
 
 
 class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
@@ -237,6 +258,13 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
         """Learn from X and return its features."""
+        source = as_source(X)
+        if source is not None and not source.rereadable:
+            raise InvalidInputError(
+                "fit_transform reads the documents again to transform them, and an iterator can "
+                "be read once: give a list of blocks, files or a function that returns a new "
+                "iterator each time"
+            )
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
     def noise_path(
@@ -247,16 +275,21 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         Equal to ``[clone(self).set_params(noise=noise).fit(X) for noise in noises]``; the first
         layers share one Gram matrix, scatter matrix or Krylov space.
         """
+        if isinstance(noises, str | numbers.Real) or not len(noises):
+            raise InvalidParameterError(
+                f"noises must be a list of at least one noise level, got {noises!r}"
+            )
         models: list[Self] = [clone(self).set_params(noise=noise) for noise in noises]
-        if not models:
-            raise InvalidParameterError("noises is empty: give at least one noise level")
+        source = as_source(X)
+        if isinstance(source, Blocks):  # they are in memory as they are
+            X = Block.stack([ReadBlock(None)(block) for block in source.blocks]).X
         documents, names = self._read_new(X)
         weights = check_weights(sample_weight, documents.shape[0])
         options = [model._options().named(names) for model in models]
         results = fit_path(documents, weights, options)
         return [model._store(found, names) for model, found in zip(models, results, strict=True)]
 
-    @available_if(moments_suffice)
+    @available_with(moments_suffice)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add documents; any split into pieces gives the model of one ``fit`` on all of them.
 
@@ -338,7 +371,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     # -- using ------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """Features of the documents in the rows of X.
+        """Features of the documents in the rows of X, a matrix or a source of batches (``fit``).
 
         Dense, except for ``output="concat"`` with sparse X, which gives CSR.
         """
@@ -346,10 +379,16 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     def _features(self, X: Any) -> Any:
         """The same as an array, whatever ``set_output`` was told."""
-        fitted = self._fitted()
-        X = self._read(X)
-        _check_features_fit(fitted, X)
-        return fitted.representation.transform(X)
+        fitted, source = self._fitted(), as_source(X)
+        if source is None:
+            X = self._read(X)
+            _check_features_fit(fitted, X)
+            return fitted.representation.transform(X)
+        parts = [self._features(batch.documents) for batch in source.batches()]
+        if not parts:
+            raise InvalidInputError("the source has no documents: there is nothing to transform")
+        sparse = sp.issparse(parts[0])
+        return sp.vstack(parts, format="csr") if sparse else np.concatenate(parts)
 
     def transform_to(
         self,
@@ -604,11 +643,20 @@ def _validated(model: DCoT, X: Any, reset: bool) -> Any:
     """What scikit-learn makes of X, with our errors."""
     if isinstance(X, Source) or (callable(X) and not hasattr(X, "shape")):
         raise InvalidTypeError(
-            "got a source of batches, expected a matrix: fit and transform_to read sources"
+            "got a source of batches, expected a matrix: fit, transform and transform_to read "
+            "sources; noise_path takes a list of blocks"
         )
-    accept = ["csr", "csc", "coo"]
+    if isinstance(X, list | tuple) and not X:
+        raise InvalidInputError("got an empty list, expected a matrix, documents × terms")
     try:
-        return validate_data(model, X, reset=reset, accept_sparse=accept, dtype="numeric")
+        return validate_data(
+            model,
+            X,
+            reset=reset,
+            accept_sparse=["csr", "csc", "coo"],
+            dtype="numeric",
+            ensure_min_samples=1 if reset else 0,  # no documents have no features
+        )
     except ValueError as error:
         raise InvalidInputError(str(error)) from error
     except TypeError as error:

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import metadata_routing
-from sklearn.utils.metaestimators import available_if
 
 from dcot._vectorizer_state import SaveableVectorizer
 from dcot.core.layers import Layer
 from dcot.errors import InvalidParameterError, InvalidTypeError, not_fitted
-from dcot.estimator import DCoT, moments_suffice
+from dcot.estimator import DCoT, available_with, moments_suffice
 from dcot.explain import Meaning, Readable, Reader
 from dcot.explain.reader import refuse_names
 from dcot.runtime.progress import progress_for
@@ -205,7 +204,7 @@ class DCoTVectorizer(Readable, SaveableVectorizer, TransformerMixin, BaseEstimat
         self._adopt(pipeline, dcot._store(found, None))
         return self
 
-    @available_if(lambda self: moments_suffice(self._part("dcot")))
+    @available_with(lambda self: moments_suffice(self._part("dcot")))
     def partial_fit(
         self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:

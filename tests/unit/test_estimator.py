@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,10 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from tests.reference import counts, explicit_layer
 
-from dcot import DCoT
+from dcot import DCoT, DcotError
+from dcot.core.fit import FitOptions, fit, fit_path
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.stream import Repeatable
 
 
 @pytest.fixture(scope="module")
@@ -258,3 +262,115 @@ def test_cg_that_stops_early_says_so(X):
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         model = DCoT(8, solver="cg", max_iter=1, tol=1e-10, noise=0.1).fit(X)
     assert model.n_iter_ == 1
+
+
+# -- a fit is a value -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("learn", "given"),
+    [
+        ("fit", lambda X: (X[:, :4], None, [1.0])),  # weights of the wrong length
+        ("fit", lambda X: ([X[:5, :4], X[:5]],)),  # blocks of different width
+        ("fit", lambda X: (np.zeros((4, 3)),)),
+        ("fit", lambda X: (pd.DataFrame({"a": [np.nan], "b": [1.0]}),)),
+        ("partial_fit", lambda X: (X * np.nan,)),
+        ("partial_fit", lambda X: (X, None, [1.0])),
+    ],
+)
+@pytest.mark.parametrize("first", ["fit", "partial_fit"])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(X, learn, given, first):
+    frame = pd.DataFrame(X, columns=[f"t{i}" for i in range(X.shape[1])])
+    model = getattr(DCoT(8), first)(frame)
+    before, state = model.transform(frame), model._learned
+    arguments = given(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # partial_fit after fit says that it starts again
+        with pytest.raises(DcotError):
+            getattr(model, learn)(*arguments)
+    assert model._learned is state
+    assert model.n_features_in_ == X.shape[1]
+    assert model.feature_names_in_.tolist() == frame.columns.tolist()
+    np.testing.assert_array_equal(model.transform(frame), before)
+
+
+def test_a_second_fit_leaves_nothing_of_the_first(X):
+    frame = pd.DataFrame(X, columns=[f"t{i}" for i in range(X.shape[1])])
+    model = DCoT(8).partial_fit(frame)
+    model.transform(frame)
+    model.fit(X[:, :6])
+    once = DCoT(8).fit(X[:, :6])
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == 6
+    assert model._learned.moments is None
+    assert vars(model).keys() == vars(once).keys()
+    np.testing.assert_array_equal(model.transform(X[:, :6]), once.transform(X[:, :6]))
+
+    source = Repeatable(lambda: [X[:5], X[5:, :3], X[5:]], on_error="skip")
+    model.fit(source)
+    assert list(model.skipped_) == ["batch 1"]
+    assert model.plan_.storage == "packed"
+    model.fit(X)
+    assert model.skipped_ == {}
+    assert model.plan_.storage in ("documents", "gram", "dense")
+
+
+def test_names_and_features_stay_together(X):
+    model = DCoT(5).fit(X)
+    features, names = model.transform(X), model.get_feature_names_out()
+    model.set_params(output="concat", n_layers=1, normalize=None, n_components=3)
+    assert model.get_feature_names_out().tolist() == names.tolist()
+    np.testing.assert_array_equal(model.transform(X), features)
+    assert len(names) == features.shape[1] == model._n_features_out
+
+
+def test_blocks_are_transformed_like_a_matrix(X):
+    blocks = [X[:5], sp.csr_array(X[5:])]
+    model = DCoT(8).fit(X)
+    whole = model.transform(X)
+    for source in (blocks, lambda: iter(blocks), iter(blocks)):
+        np.testing.assert_allclose(model.transform(source), whole, atol=1e-12)
+    np.testing.assert_allclose(DCoT(8).fit_transform(blocks), whole, atol=1e-10)
+    joined = DCoT(8, output="concat").fit(X)
+    both = joined.transform([sp.csr_array(X[:5]), sp.csr_array(X[5:])])
+    np.testing.assert_allclose(both.toarray(), joined.transform(X), atol=1e-12)
+    (path,) = DCoT(8).noise_path(blocks, [(0.9, 0.8)])
+    np.testing.assert_allclose(path.transform(X), whole, atol=1e-10)
+
+
+def test_an_iterator_is_not_enough_to_fit_and_transform(X):
+    with pytest.raises(InvalidInputError, match="can be read once"):
+        DCoT(8).fit_transform(iter([X[:5], X[5:]]))
+    with pytest.raises(InvalidTypeError, match="noise_path takes a list of blocks"):
+        DCoT(8).noise_path(lambda: iter([X]), [0.5])
+
+
+def test_a_path_of_any_options_equals_single_fits(X):
+    matrix, weights = sp.csr_array(X), np.linspace(0, 2, len(X))
+    common = {"solver": "primal", "memory_limit": 1e9}
+    options = [
+        FitOptions(noise=(0.9, 0.8), shrinkage=(1.0, 0.0), n_prototypes=8, **common),
+        FitOptions(noise=(0.5,), shrinkage=(1.0,), n_prototypes=8, **common),
+        FitOptions(noise=(0.5,), shrinkage=(0.3,), n_prototypes=4, output="last", **common),
+        FitOptions(noise=(0.0,), shrinkage=(0.3,), n_prototypes=4, n_components=2, **common),
+    ]
+    for one, found in zip(options, fit_path(matrix, weights, options), strict=True):
+        alone = fit(matrix, weights, one)
+        np.testing.assert_array_equal(found.prototypes, alone.prototypes)
+        assert len(found.layers) == one.n_layers
+        expected = alone.representation.transform(matrix)
+        np.testing.assert_allclose(found.representation.transform(matrix), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"noise": (1.0,), "shrinkage": (0.0,)}, "noise must be in"),
+        ({"noise": (0.5,)}, "one value per layer"),
+        ({"shrinkage": (-1.0, 0.0)}, "shrinkage"),
+        ({"n_prototypes": 0}, "n_prototypes"),
+    ],
+)
+def test_options_are_checked(change, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        FitOptions(**change)

@@ -79,13 +79,16 @@ def test_a_second_process_compiles_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("4GB", 4e9), ("500 MB", 5e8), ("1.5kb", 1500), (10, 10), ("2 GiB", 2e9)]
+    ("text", "number"),
+    [("4GB", 4e9), ("500 MB", 5e8), ("1.5kb", 1500), (10, 10), ("2 GiB", 2 * 2**30)],
 )
 def test_parse_bytes(text, number):
     assert parse_bytes(text) == number
 
 
-@pytest.mark.parametrize("text", ["", "GB", "-1", 0, -5, "4 bananas"])
+@pytest.mark.parametrize(
+    "text", ["", "GB", "-1", 0, -5, "4 bananas", "1.2.3GB", "2i", ".", float("nan"), True, [1]]
+)
 def test_parse_bytes_refuses(text):
     with pytest.raises(DcotError, match="memory_limit must be"):
         parse_bytes(text)

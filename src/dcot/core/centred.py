@@ -23,34 +23,101 @@ Array = NDArray[Any]
 Matrix = Any  # a CSR matrix or array, or a C-contiguous ndarray
 
 
-def canonical(X: Any, dtype: Any) -> Any:
-    """CSR with sorted, unique indices, 32-bit where they fit; the caller's is left as it is."""
-    original = X
-    with np.errstate(over="ignore"):
-        X = sp.csr_array(X).astype(dtype, copy=False)
-    if not X.has_canonical_format:
-        shared = X.data is original.data or np.shares_memory(X.data, original.data)
-        X = X.copy() if shared else X
-        X.sum_duplicates()
-    if X.indices.dtype != np.int32 and max(X.nnz, X.shape[1]) < 2**31:
-        indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        X = sp.csr_array((X.data, indices, indptr), shape=X.shape)
-    return X
+# The largest value of a document: squares of several times this can still be added up.
+LARGEST_VALUE = {np.dtype(np.float32): 1e12, np.dtype(np.float64): 1e130}
 
 
 def as_documents(X: Any, dtype: Any) -> Matrix:
     """X as CSR or a C-contiguous array of the dtype to compute in; no copy without need."""
+    dtype = np.dtype(dtype)
     if sp.issparse(X):
+        given = X.data
         X = canonical(X, dtype)
         values = X.data
     else:
-        with np.errstate(over="ignore"):
-            X = values = np.ascontiguousarray(X, dtype=dtype)
-    if dtype == np.float32 and not np.isfinite(values).all():
+        given = np.asarray(X)
+        with np.errstate(over="ignore", under="ignore"):
+            X = values = np.ascontiguousarray(given, dtype=dtype)
+    if not values.size:
+        return X
+    if max(values.max(), -values.min()) > LARGEST_VALUE[dtype]:
         raise InvalidInputError(
-            "X has values too large for float32: rescale X, or use dtype='float64'"
+            f"X has values too large for {dtype} (above {LARGEST_VALUE[dtype]:g}): rescale X"
+            + (", or use dtype='float64'" if dtype == np.float32 else "")
+        )
+    if given.dtype == np.float64 and dtype == np.float32 and not values.any() and given.any():
+        raise InvalidInputError(
+            "X has values too small for float32: rescale X, or use dtype='float64'"
         )
     return X
+
+
+def canonical(X: Any, dtype: Any) -> Any:
+    """CSR with sorted, unique indices, 32-bit where they fit; the caller's is left as it is.
+
+    The indices are checked first: SciPy and the compiled loops believe them.
+    """
+    check_indices(X)
+    original = X
+    with np.errstate(over="ignore", under="ignore"):
+        if X.format == "csr":
+            # a new matrix: flags that somebody else set may be out of date
+            end, kind = int(X.indptr[-1]), _index_type(X)
+            data = X.data[:end].astype(dtype, copy=False)
+            indices, indptr = X.indices[:end], X.indptr
+            arrays = (data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
+            X = sp.csr_array(arrays, shape=X.shape)
+        else:
+            X = sp.csr_array(X).astype(dtype, copy=False)
+    if not X.has_canonical_format:
+        X = X.copy() if np.shares_memory(X.data, original.data) else X
+        X.sum_duplicates()
+    if X.indices.dtype != (kind := _index_type(X)):
+        arrays = (X.data, X.indices.astype(kind), X.indptr.astype(kind))
+        X = sp.csr_array(arrays, shape=X.shape)
+    return X
+
+
+def _index_type(X: Any) -> Any:
+    return np.int32 if max(len(X.data), X.shape[1]) < 2**31 else np.int64
+
+
+def check_indices(X: Any) -> None:
+    """Refuse a sparse matrix whose indices point outside of it.
+
+    SciPy does not look at them when a matrix is made, or when they are assigned to one. Neighbours
+    are compared, not subtracted: differences of large or unsigned integers wrap around.
+    """
+    if X.format == "coo":
+        for name, entries, size in zip(("rows", "columns"), X.coords, X.shape, strict=True):
+            _check_range(name, entries, size, len(X.data))
+        return
+    if X.format not in ("csr", "csc"):
+        return
+    lines, size = X.shape if X.format == "csr" else X.shape[::-1]
+    starts = np.asarray(X.indptr)
+    if starts.dtype.kind not in "iu" or starts.shape != (lines + 1,):
+        raise _damaged(f"indptr has shape {starts.shape}, expected {lines + 1} integers")
+    if starts[0] != 0 or (starts[1:] < starts[:-1]).any():
+        raise _damaged("indptr has to start at 0 and must not decrease")
+    if int(starts[-1]) > min(len(X.indices), len(X.data)):
+        raise _damaged(f"indptr ends at {starts[-1]}, and there are {len(X.indices)} indices")
+    _check_range("indices", np.asarray(X.indices)[: int(starts[-1])], size, int(starts[-1]))
+
+
+def _check_range(name: str, entries: Array, size: int, count: int) -> None:
+    if entries.dtype.kind not in "iu" or entries.ndim != 1 or len(entries) < count:
+        raise _damaged(f"{name} are {entries.dtype} of shape {entries.shape}")
+    if count and not 0 <= int(entries.min()) <= int(entries.max()) < size:
+        raise _damaged(
+            f"{name} go from {entries.min()} to {entries.max()}, expected 0 to {size - 1}"
+        )
+
+
+def _damaged(what: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"X is not a valid sparse matrix: {what}; build it again from its rows, columns and values"
+    )
 
 
 def precision(wanted: Any, given: Any) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dcot.core.centred import Centred, Matrix
 from dcot.core.corruption import System
 from dcot.core.layers import DocumentsInMemory, Layer, OutputMoments, stack_layers
-from dcot.core.moments import Moments
+from dcot.core.moments import LONGEST, SHORTEST, Moments
 from dcot.core.options import FitOptions
 from dcot.core.plan import Plan, plan_in_memory
 from dcot.core.prototypes import choose_prototypes
@@ -106,7 +106,8 @@ def fit_path(
     if weights is not None and not weights.all():
         X, weights = X[weights > 0], weights[weights > 0]
     moments = Moments.of(X, weights)
-    check_not_empty(moments)
+    for one in options:
+        check_moments(moments, X.dtype, one)
     centred = Centred.of(X, moments.mean, weights)
     options = [
         replace(one, progress=progress)
@@ -136,10 +137,11 @@ def fit_moments(moments: Moments, options: FitOptions) -> FittedDCoT:
             "several layers with squash='tanh' cannot be learned from moments: the documents "
             "have to be seen again; use fit, n_layers=1 or squash='identity'"
         )
-    check_not_empty(moments)
+    scatter = moments.centred_scatter()
+    check_moments(moments, scatter.dtype, options)
     prototypes = choose_prototypes(options.prototypes, options.n_prototypes, moments)
     system = options.system(moments, 0)
-    inputs = OutputMoments(moments, moments.centred_scatter())
+    inputs = OutputMoments(moments, scatter)
     solution = next(primal.solve_scatter(inputs.scatter.copy(), prototypes, [system]))
     first = Layer.solved(solution, "primal", system, moments, prototypes, options.squash)
     below = inputs.after(first) if options.n_layers > 1 else None
@@ -224,12 +226,31 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
     return weights
 
 
-def check_not_empty(moments: Moments) -> None:
-    """Refuse documents without any value."""
-    if not moments.squares.any():
+def check_moments(moments: Moments, dtype: Any, options: FitOptions) -> None:
+    """Refuse documents without any value, and values that the precision cannot compute with."""
+    if not moments.document_frequency.any():
         raise InvalidInputError(
             f"all {moments.n:g} documents are empty (every value of X is zero): there is nothing "
             "to learn from; check the vocabulary that counted them"
+        )
+    dtype = np.dtype(dtype)
+    lengths = np.sqrt(moments.squares[moments.document_frequency > 0])
+    advice = "rescale X" + (", or use dtype='float64'" if dtype == np.float32 else "")
+    if not lengths.max() <= LONGEST[dtype]:
+        raise InvalidInputError(
+            f"the values of X, times their sample_weight, are too large for {dtype}: the root of "
+            f"the sum of squares of a column is {lengths.max():.2g}, at most {LONGEST[dtype]:g} is "
+            f"possible; {advice}"
+        )
+    # With shrinkage or a ridge, columns of tiny values count as nearly empty; without, they are
+    # scaled up.
+    alone = options.shrinkage[0] == 0 and options.ridge == 0
+    shortest = lengths.min() if alone else lengths.max()
+    if shortest < SHORTEST[dtype]:
+        raise InvalidInputError(
+            f"the values of X, times their sample_weight, are too small for {dtype}: the root of "
+            f"the sum of squares of a column is {shortest:.2g}, at least {SHORTEST[dtype]:g} is "
+            f"needed; {advice}"
         )
 
 
@@ -247,7 +268,7 @@ def check_depth(r: int, itemsize: int, n_layers: int, options: FitOptions) -> No
 __all__ = [
     "FitOptions",
     "FittedDCoT",
-    "check_not_empty",
+    "check_moments",
     "check_weights",
     "fit",
     "fit_moments",

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from dcot.core.centred import Centred, Matrix, centre_scatter, gram_lower, times
 from dcot.core.corruption import System
-from dcot.core.moments import Moments
+from dcot.core.moments import SHORTEST, Moments
 from dcot.core.options import FitOptions
 from dcot.core.solvers import Solution, dual, primal
+from dcot.errors import InvalidInputError
 from dcot.runtime.progress import part
 
 Array = NDArray[Any]
@@ -63,6 +64,11 @@ class Layer:
         intercept = system.intercept(coef, mean).astype(coef.dtype)
         variation = float(moments.variation()[targets].sum())
         loss = system.loss(moments.n, variation, solution.gain, coef)
+        if not np.isfinite(loss) or not np.isfinite(intercept).all():
+            raise InvalidInputError(
+                f"the coefficients of a layer are not finite in {coef.dtype}: rescale X, raise "
+                "noise or shrinkage, or use dtype='float64'"
+            )
         # with squashing, the mean output takes another look at the documents
         output = system.output_mean(coef, mean) if squash == "identity" else None
         spread = system.output_variation(solution.gain, coef) / moments.n
@@ -104,6 +110,8 @@ class OutputMoments:
         """From the number of documents, their mean output and the centred scatter."""
         mean = np.asarray(mean, dtype=np.float64)
         squares = np.einsum("ii->i", scatter).astype(np.float64) + n * mean**2
+        # outputs that are too small to compute with are as good as zero
+        squares = np.where(squares < SHORTEST[scatter.dtype] ** 2, 0.0, squares)
         return cls(Moments(n, n * mean, squares, np.zeros_like(mean)), scatter)
 
     def after(self, layer: Layer) -> OutputMoments:

@@ -18,6 +18,10 @@ from dcot.errors import InvalidInputError
 
 Array = NDArray[Any]
 
+# Lengths of a column of inputs, √Σx², whose squares and products can be computed with.
+SHORTEST = {np.dtype(np.float32): 1e-15, np.dtype(np.float64): 1e-140}
+LONGEST = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e140}
+
 
 @dataclass
 class Moments:
@@ -45,6 +49,14 @@ class Moments:
         >>> Moments.of(np.array([[1.0, 0.0], [1.0, 2.0]])).total
         array([2., 2.])
         """
+        with np.errstate(over="ignore"):  # sums that are not finite are refused by the fit
+            moments = cls._sums_of(X, weights)
+        if scatter:
+            moments.scatter = _scatter(X, weights)
+        return moments
+
+    @classmethod
+    def _sums_of(cls, X: Matrix, weights: Array | None) -> Moments:
         n, d = X.shape
         if sp.issparse(X):
             values, columns = X.data.astype(np.float64), X.indices
@@ -58,10 +70,7 @@ class Moments:
             squares = np.einsum("i,ij,ij->j", w, X, X, dtype=np.float64)
             present = w @ (X != 0)
         size = float(n) if weights is None else float(weights.sum())
-        moments = cls(size, total, squares, present)
-        if scatter:
-            moments.scatter = _scatter(X, weights)
-        return moments
+        return cls(size, total, squares, present)
 
     @classmethod
     def empty(cls, n_terms: int, dtype: Any) -> Moments:
@@ -120,13 +129,13 @@ class Moments:
     def add(self, X: Matrix, weights: Array | None = None) -> None:
         """Add the rows of X in place, without a second scatter matrix."""
         more = Moments.of(X, weights)
+        if self.scatter is not None:  # first: it takes memory, and may fail
+            X = X.astype(self.scatter.dtype, copy=False)
+            self.scatter = _scatter(X, weights, out=self.scatter)
         self.n += more.n
         self.total = self.total + more.total
         self.squares = self.squares + more.squares
         self.document_frequency = self.document_frequency + more.document_frequency
-        if self.scatter is not None:
-            X = X.astype(self.scatter.dtype, copy=False)
-            self.scatter = _scatter(X, weights, out=self.scatter)
 
 
 def _scatter(X: Matrix, weights: Array | None, out: Array | None = None) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import re
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 
 from dcot.errors import InvalidParameterError
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 @lru_cache(maxsize=1)
@@ -99,21 +100,24 @@ def allowance(limit: float | None) -> float:
 
 
 def parse_bytes(limit: float | str | None) -> float | None:
-    """Read a memory limit: a number of bytes, ``"4GB"``, ``"500 MB"``, or None for no limit.
+    """Read a memory limit: a number of bytes, ``"4GB"``, ``"2 GiB"``, or None for no limit.
 
-    >>> parse_bytes("1.5 GB")
-    1500000000.0
+    >>> parse_bytes("1.5 GB"), parse_bytes("1.5 GiB")
+    (1500000000.0, 1610612736.0)
     """
     if limit is None:
         return None
+    number = float("nan")
     if isinstance(limit, str):
-        match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", limit.lower())
-        number = float(match[1]) * _UNITS[match[2]] if match else -1.0
-    else:
+        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
+        if match and (match[2] or not match[3]):
+            number = float(match[1]) * (1024 if match[3] else 1000) ** _POWERS[match[2]]
+    elif isinstance(limit, numbers.Real) and not isinstance(limit, bool):
         number = float(limit)
     if not number > 0:
         raise InvalidParameterError(
-            f"memory_limit must be a positive number of bytes or a size like '4GB', got {limit!r}"
+            "memory_limit must be a positive number of bytes, or a size like '4GB' or '2 GiB', "
+            f"got {limit!r}"
         )
     return number
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dcot.core.centred import centre_scatter, precision
 from dcot.core.corruption import System
-from dcot.core.fit import FitOptions, FittedDCoT, check_not_empty, check_weights
+from dcot.core.fit import FitOptions, FittedDCoT, check_moments, check_weights
 from dcot.core.layers import Layer, OutputMoments, OutputsTotal, scatter_after, stack_layers
 from dcot.core.moments import Moments
 from dcot.core.plan import CorpusSize, Plan, plan_passes
@@ -154,7 +154,7 @@ class _Fit:
         announce(options.progress, f"{size}: {plan}")
         scatter = self._scatter(plan)
         moments = self._moments()
-        check_not_empty(moments)
+        check_moments(moments, self.dtype, options)
         prototypes = choose_prototypes(options.prototypes, options.n_prototypes, moments)
         system = options.system(moments, 0)
         solution, gram = self._solve(plan, scatter, moments, prototypes, system)

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dcot.core.centred import check_indices
 from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.stream.sources import Once, Reader, Repeatable, Source
 
@@ -49,6 +50,8 @@ def _entries(block: Any) -> int:
 
 def _slices(block: Any) -> Iterator[Any]:
     """Rows in pieces of bounded size."""
+    if sp.issparse(block):
+        check_indices(block)  # SciPy believes them when it cuts
     n = block.shape[0]
     rows = max(64, int(_ENTRIES * n / max(_entries(block), 1)))
     if n <= rows:
@@ -108,8 +111,12 @@ class mapped_csr:  # noqa: N801 - used like a function
         self.n, self.d = (int(size) for size in arrays["shape"])
         self.indptr = np.array(arrays["indptr"])
         self.indices, self.data = arrays["indices"], arrays["data"]
-        ends = len(self.indptr) == self.n + 1 and self.indptr[0] == 0
-        if not ends or self.indptr[-1] != len(self.data) or (np.diff(self.indptr) < 0).any():
+        starts = self.indptr
+        if starts.dtype.kind not in "iu" or starts.shape != (self.n + 1,) or starts[0] != 0:
+            raise InvalidInputError(f"{path} is damaged: its rows do not fit its values")
+        # neighbours are compared: differences of unsigned integers wrap around
+        fits = int(starts[-1]) == len(self.data) == len(self.indices)
+        if not fits or (starts[1:] < starts[:-1]).any():
             raise InvalidInputError(f"{path} is damaged: its rows do not fit its values")
 
     @property
@@ -122,9 +129,10 @@ class mapped_csr:  # noqa: N801 - used like a function
             stop = min(start + rows, self.n)
             part = slice(int(self.indptr[start]), int(self.indptr[stop]))
             indices = np.array(self.indices[part])
-            if len(indices) and not 0 <= indices.min() <= indices.max() < self.d:
+            whole = indices.dtype.kind in "iu"
+            if not whole or (len(indices) and not 0 <= indices.min() <= indices.max() < self.d):
                 raise InvalidInputError(f"{self.path} is damaged: a column outside of {self.d}")
-            pointers = self.indptr[start : stop + 1] - self.indptr[start]
+            pointers = (self.indptr[start : stop + 1] - self.indptr[start]).astype(np.int64)
             arrays = (np.array(self.data[part]), indices, pointers)
             yield sp.csr_array(arrays, shape=(stop - start, self.d))
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcot.core.centred import check_indices
 from dcot.core.fit import FittedDCoT
 from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, OutputError
 from dcot.runtime.progress import Progress, announce, documents_done, silent
@@ -156,6 +157,7 @@ def checksum(documents: Any, before: int = 0) -> int:
     if getattr(documents, "ndim", 1) != 2:
         return zlib.crc32(_joined(documents), before)
     if sp.issparse(documents):
+        check_indices(documents)
         rows = sp.csr_array(documents)
         arrays = [rows.indptr, rows.indices, rows.data]
     else:
