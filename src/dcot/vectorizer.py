@@ -12,12 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import metadata_routing
 
-from dcot._vectorizer_state import SaveableVectorizer
 from dcot.core.layers import Layer
 from dcot.errors import InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import DCoT, available_with, moments_suffice
 from dcot.explain import Meaning, Readable, Reader
 from dcot.explain.reader import refuse_names
+from dcot.persistence import Contents
+from dcot.persistence.contents import setting
+from dcot.persistence.saving import (
+    Saveable,
+    decode_parameters,
+    encode_parameters,
+    output_container,
+    restore_container,
+)
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import allowance, parse_bytes
 from dcot.stream import LocalPasses, Once, Passes, Repeatable
@@ -25,15 +33,21 @@ from dcot.stream.writing import fingerprint, write_features
 from dcot.text import TermCounter, TermWeighting
 from dcot.text.fitting import fit_texts
 from dcot.text.inputs import batches
-from dcot.text.pipeline import TextPipeline
+from dcot.text.pipeline import TEXT_ADVICE, TextPipeline
 from dcot.text.streams import as_text_source
 
 Array = NDArray[Any]
 
+SAVING_ADVICE = {
+    **TEXT_ADVICE,
+    "random_state": "the fitted model no longer needs it: set_params(random_state=0), or None, on "
+    "the vectorizer and its dcot_ before saving",
+    "prototypes": "partial_fit would call it again after loading: give words or columns instead",
+}
 _PARTS: dict[str, type[Any]] = {"counter": TermCounter, "weighting": TermWeighting, "dcot": DCoT}
 
 
-class DCoTVectorizer(Readable, SaveableVectorizer, TransformerMixin, BaseEstimator):
+class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     """Turn texts into dCoT features: count terms, weigh them, learn what they mean.
 
     ``fit`` needs no labels: give it all the documents there are.
@@ -233,6 +247,14 @@ class DCoTVectorizer(Readable, SaveableVectorizer, TransformerMixin, BaseEstimat
         self._adopt(pipeline, dcot)
         return self
 
+    @classmethod
+    def of_fitted(cls, pipeline: TextPipeline, dcot: DCoT) -> Self:
+        """A vectorizer of fitted parts, with their settings."""
+        parts = (pipeline.counter, pipeline.weighting, dcot)
+        model = cls(**dict(zip(_PARTS, map(clone, parts), strict=True)))
+        model._adopt(pipeline, dcot)
+        return model
+
     def _adopt(self, pipeline: TextPipeline, dcot: DCoT) -> None:
         self.counter_, self.weighting_, self.dcot_ = pipeline.counter, pipeline.weighting, dcot
 
@@ -386,6 +408,38 @@ class DCoTVectorizer(Readable, SaveableVectorizer, TransformerMixin, BaseEstimat
         if not self.__sklearn_is_fitted__():
             raise not_fitted(self)
         return self.dcot_
+
+    # -- saving -----------------------------------------------------------------------------
+
+    def _contents(self, keep_moments: bool) -> Contents:
+        dcot, pipeline = self._fitted(), self.pipeline_
+        own = self.short_params()
+        if callable(own["prototypes"]) and not keep_moments:
+            own["prototypes"] = dcot.prototypes_.tolist()  # what the function has chosen
+        contents = Contents(self._saved_as, {})
+        contents.settings = {
+            "parameters": encode_parameters({**own, "vocabulary": None}, SAVING_ADVICE),
+            "vocabulary_given": own["vocabulary"] is not None,
+            **pipeline.saved(contents),
+            "dcot": dcot._saved_settings(contents, keep_moments),
+            "container": output_container(self),
+        }
+        contents.facts = [
+            *dcot._facts(contents.vocabulary),
+            ("weighting", pipeline.weighting.scheme),
+        ]
+        return contents
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings = contents.settings
+        model = cls(**decode_parameters(settings))
+        dcot = DCoT._from_settings(contents, setting(settings, "dcot", dict))
+        model._adopt(TextPipeline.from_saved(contents, settings, dcot.n_features_in_), dcot)
+        if setting(settings, "vocabulary_given", bool):
+            model.set_params(vocabulary=contents.vocabulary)
+        restore_container(model, settings)
+        return model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dcot_")

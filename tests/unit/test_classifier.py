@@ -1,23 +1,39 @@
-"""DCoTClassifier: labels in every form, honest selection, explanations that add up."""
+"""DCoTClassifier: labels in every form, selection on labels alone, explanations that add up."""
 
 from __future__ import annotations
 
 import pickle
 from copy import copy
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import Ridge, RidgeClassifier
-from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import LeaveOneOut, PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dcot
-from dcot import DCoT, DCoTClassifier, DcotError
-from dcot.classifier.selection import GRID, Setting, best_of, read_grid, star
+from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
+from dcot.classifier.ridge import KernelRidge
+from dcot.classifier.selection import (
+    GRID,
+    Candidate,
+    base_options,
+    best_of,
+    candidates_for,
+    features_of,
+    layers_and_output,
+)
 from dcot.classifier.suggestion import candidates, most_informative, uncertainty
+from dcot.stream import Repeatable
+from dcot.text import TextSource, read_texts
 
 SMALL = {"n_prototypes": (30, 10), "noise": (0.8, 0.5), "shrinkage": (1.0, 0.1)}
 
@@ -73,7 +89,7 @@ def test_selection_equals_the_long_way_round(corpus):
     targets = np.where(y[labelled][:, None] == np.arange(3), 1.0, -1.0)
     results = model.cv_results_
     for index in range(0, len(results["params"]), 3):
-        setting = Setting(**results["params"][index])
+        setting = Candidate(**results["params"][index])
         features = DCoT(**setting.parameters(), tol=1e-12).fit(X[:200]).transform(X[labelled])
         F = features.toarray() if sp.issparse(features) else features
         centred = F - F.mean(0)
@@ -88,7 +104,7 @@ def test_selection_equals_the_long_way_round(corpus):
 
 def test_final_classifier_is_ridge_on_dcot_features(corpus, fitted):
     X, y = corpus
-    features = DCoT(**fitted.setting_.parameters(), tol=1e-3).fit(X[:200])
+    features = DCoT(**Candidate(**fitted.best_params_).parameters()).fit(X[:200])
     F, new = features.transform(X[:24]), features.transform(X[200:])
     centred = F - F.mean(0)
     unit = np.linalg.eigvalsh(np.asarray(centred @ centred.T)).clip(0).mean()
@@ -97,23 +113,35 @@ def test_final_classifier_is_ridge_on_dcot_features(corpus, fitted):
     np.testing.assert_allclose(fitted.decision_function(X[200:]), ridge.predict(new), atol=5e-3)
 
 
-def test_selection_never_sees_other_labels(corpus):
-    """Labels outside the labelled documents cannot matter: they are not there to be seen.
+def test_unlabelled_documents_have_no_say_in_the_choice(corpus):
+    """The representation sees all documents, the choice and the estimate only labelled ones.
 
-    What could leak is the order or number of documents; shuffling the labels of the documents that
-    are judged later changes nothing in the model.
+    Leave-one-out of every candidate is computed again from the labelled rows and labels alone.
     """
     X, y = corpus
-    rng = np.random.default_rng(1)
     partly = np.where(np.arange(300) < 24, y, -1)
-    first = DCoTClassifier(grid=SMALL, random_state=0).fit(X, partly)
-    shuffled = y.copy()
-    shuffled[24:] = rng.permutation(shuffled[24:])
-    second = DCoTClassifier(grid=SMALL, random_state=0).fit(
-        X, np.where(np.arange(300) < 24, shuffled, -1)
-    )
-    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
-    assert first.estimate_ == second.estimate_
+    model = DCoTClassifier(grid=SMALL, random_state=0).fit(X, partly)
+    held_out = model.cv_results_["mean_test_score"]
+    targets = np.where(y[:24][:, None] == np.arange(3), 1.0, -1.0)
+    for place, params in enumerate(model.cv_results_["params"]):
+        features = DCoT(**Candidate(**params).parameters()).fit(X).transform(X[:24])
+        F = features.toarray() if sp.issparse(features) else features
+        ridge = KernelRidge.fit(F @ F.T, targets)
+        assert (ridge.held_out.argmax(1) == y[:24]).mean() == pytest.approx(held_out[place])
+
+
+def test_labels_that_are_left_out_change_nothing(corpus):
+    """Of documents that count zero times, neither rows nor labels matter."""
+    X, y = corpus
+    weights = (np.arange(120) < 60).astype(float)
+    wrong = np.where(weights > 0, y[:120], (y[:120] + 1) % 3)
+    options = {"grid": SMALL, "random_state": 0}
+    right = DCoTClassifier(**options).fit(X[:120], y[:120], sample_weight=weights)
+    other = DCoTClassifier(**options).fit(X[:120], wrong, sample_weight=weights)
+    np.testing.assert_array_equal(right.decision_function(X), other.decision_function(X))
+    assert right.estimate_ == other.estimate_
+    everything = DCoTClassifier(**options).fit(X[:120], wrong)
+    assert np.abs(everything.decision_function(X) - right.decision_function(X)).max() > 0.1
 
 
 def test_shuffled_labels_are_near_chance(corpus):
@@ -129,7 +157,23 @@ def test_estimate_is_near_the_truth(corpus):
     truth = model.score(X[200:], y[200:])
     low, high = model.estimate_.dcot.accuracy_interval
     assert low - 0.05 <= truth <= high + 0.05
-    assert model.estimate_.majority.accuracy < 0.5 < model.estimate_.tfidf.accuracy
+    assert model.estimate_.majority.accuracy == 0.34 < 0.5 < model.estimate_.tfidf.accuracy
+
+
+@pytest.mark.parametrize(("counts", "share"), [((10, 10), 0.5), ((15, 5), 0.75), ((7, 6, 7), 0.35)])
+def test_the_majority_baseline_is_the_share_of_the_largest_class(corpus, counts, share):
+    X, _ = corpus
+    y = np.repeat(np.arange(len(counts)), counts)
+    model = DCoTClassifier(grid=SMALL, selection="none", random_state=0).fit(X[:20], y)
+    assert model.estimate_.majority.accuracy == share
+    assert f"{100 * share:.1f} % are of the majority class" in model.summary()
+
+
+def test_the_estimate_leads_with_its_interval(fitted):
+    low, high = fitted.estimate_.dcot.accuracy_interval
+    words = f"Expect between {100 * low:.0f} and {100 * high:.0f} %"
+    assert fitted.estimate_.sentence().startswith(words)
+    assert words in fitted.summary()
 
 
 def test_the_default_is_kept_unless_clearly_beaten():
@@ -142,18 +186,92 @@ def test_the_default_is_kept_unless_clearly_beaten():
     assert best_of(np.vstack([same[0], same[0] - 0.1]), weights) == 1
 
 
-def test_the_star_changes_one_thing_at_a_time():
-    settings = star(read_grid(None))
-    centre = settings[0]
-    assert len(settings) == len(set(settings)) == (1 + 2 + 2 + 1) * 4
-    for setting in settings:
-        changed = [
-            n
-            for n in ("noise", "shrinkage", "n_prototypes")
-            if getattr(setting, n) != (getattr(centre, n))
-        ]
+def test_candidates_change_one_setting_at_a_time():
+    found = candidates_for(DCoT())
+    centre = found[0]
+    assert len(found) == len(set(found)) == (1 + 2 + 2 + 1) * 4
+    for candidate in found:
+        names = ("noise", "shrinkage", "n_prototypes")
+        changed = [name for name in names if getattr(candidate, name) != getattr(centre, name)]
         assert len(changed) <= 1
-    assert centre.parameters()["noise"][0] == GRID["noise"][0]
+
+
+def test_the_first_candidate_is_a_dcot_with_its_defaults():
+    defaults = DCoT().get_params()
+    chosen = candidates_for(DCoT())[0].parameters()
+    assert {name: defaults[name] for name in chosen} == chosen
+    assert {name: values[0] for name, values in GRID.items()} == asdict(candidates_for(DCoT())[0])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"noise": 0.7},
+        {"noise": (0.6, 0.5), "shrinkage": 2.0},
+        {"n_prototypes": 500},
+        {"n_layers": 1},
+        {"n_layers": 1, "output": "concat"},
+        {"n_layers": 3},
+        {"n_layers": 3, "output": "last"},
+        {"n_layers": 3, "output": "concat", "noise": (0.9, 0.8, 0.7)},
+        {"prototypes": [3, 1, 2]},
+    ],
+)
+def test_the_settings_of_a_dcot_are_the_first_candidate(options):
+    dcot = DCoT(**options)
+    found = candidates_for(dcot)
+    expected = dcot._options()
+    assert found[0].options(base_options(dcot)) == expected
+    assert len(set(found)) == len(found)
+    assert max(candidate.n_prototypes for candidate in found) == dcot.n_prototypes
+    for candidate in found:
+        made = DCoT(**{**dcot.get_params(), **candidate.parameters(dcot)})._options()
+        assert candidate.options(base_options(dcot)) == made
+
+
+@pytest.mark.parametrize("n_layers", [1, 2, 3, 12])
+@pytest.mark.parametrize("output", ["layers", "last", "concat"])
+def test_names_of_features(n_layers, output):
+    found = layers_and_output(features_of(n_layers, output))
+    assert found == (n_layers, "layers" if (n_layers, output) == (1, "last") else output)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"squash": "tanh", "n_prototypes": 20},
+        {"normalize": "shared", "n_prototypes": 20},
+        {"normalize": None, "ridge": 0.1, "n_prototypes": 20},
+        {"normalize": "center", "output": "concat", "n_prototypes": 20},
+        {"n_layers": 3, "noise": (0.8, 0.7, 0.5), "n_prototypes": 20, "solver": "dual"},
+        {"prototypes": "frequent", "n_prototypes": 10, "dtype": "float32"},
+    ],
+)
+def test_every_setting_of_the_vectorizer_is_used(corpus, options):
+    """The default of the classifier is the DCoT that it was given, feature by feature."""
+    X, y = corpus
+    model = DCoTClassifier(vectorizer=DCoTVectorizer(**options), selection="none")
+    model.fit(X[:60], y[:60], unlabelled=X[60:200])
+    expected = DCoT(**options).fit(X[:200])
+    found = model.transform(X[200:])
+    assert found.dtype == expected.transform(X[200:]).dtype
+    np.testing.assert_allclose(dense(found), dense(expected.transform(X[200:])), atol=1e-6)
+    names = expected.get_feature_names_out().tolist()
+    assert model.get_feature_names_out().tolist() == names
+    decisions = dense(found) @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(model.decision_function(X[200:]), decisions, atol=1e-4)
+
+
+def dense(features):
+    return features.toarray() if sp.issparse(features) else features
+
+
+def test_n_components_is_refused(corpus):
+    X, y = corpus
+    with pytest.raises(DcotError, match="n_components must be None"):
+        DCoTClassifier(vectorizer=DCoTVectorizer(n_components=5)).fit(X[:20], y[:20])
+    with pytest.raises(DcotError, match="vectorizer must be a DCoTVectorizer"):
+        DCoTClassifier(vectorizer=DCoT()).fit(X[:20], y[:20])
 
 
 def test_cv_results_and_words(fitted):
@@ -171,7 +289,9 @@ def test_selection_none_uses_the_defaults(corpus):
     X, y = corpus
     model = DCoTClassifier(selection="none", grid=SMALL).fit(X[:100], y[:100])
     assert len(model.cv_results_["params"]) == 1
-    assert model.setting_ == star(read_grid(SMALL))[0]
+    first = {name: values[0] for name, values in SMALL.items()}
+    assert model.best_params_ == {**first, "features": "both layers"}
+    assert model.best_index_ == 0
 
 
 def test_reproducible(corpus):
@@ -215,16 +335,55 @@ def test_report_warns_where_tfidf_is_not_beaten(fitted):
 
 @pytest.mark.parametrize("estimator", ["svm", "logistic", RidgeClassifier(alpha=0.5)])
 def test_other_learners_in_the_span_are_exact(corpus, estimator):
+    """The span has the same inner products, so the learner finds the same solution."""
     X, y = corpus
     model = DCoTClassifier(grid=SMALL, estimator=estimator, selection="none", random_state=0)
     model.fit(X[:60], y[:60], unlabelled=X[60:200])
     assert model.score(X[200:], y[200:]) > 0.75
     if estimator not in ("svm", "logistic"):
-        representation = DCoT(**model.setting_.parameters(), tol=1e-3).fit(X[:200])
-        plain = RidgeClassifier(alpha=0.5).fit(representation.transform(X[:60]), y[:60])
-        expected = plain.decision_function(representation.transform(X[200:]))
-        # the span has the same inner products, so the same solution
-        np.testing.assert_allclose(model.decision_function(X[200:]), expected, atol=1e-2)
+        plain = RidgeClassifier(alpha=0.5).fit(model.transform(X[:60]), y[:60])
+        expected = plain.decision_function(model.transform(X[200:]))
+        np.testing.assert_allclose(model.decision_function(X[200:]), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ["svm", "logistic", RidgeClassifier(alpha=100.0)])
+def test_estimate_and_calibration_are_those_of_the_learner(corpus, estimator):
+    """Against scikit-learn's cross-validation of the learner on the features."""
+    X, y = corpus
+    rng = np.random.default_rng(0)
+    noisy = np.where(rng.random(150) < 0.3, rng.integers(0, 3, 150), y[:150])
+    options = {"grid": SMALL, "selection": "none", "random_state": 0}
+    ridge = DCoTClassifier(**options).fit(X[:150], noisy)
+    model = DCoTClassifier(**options, estimator=estimator).fit(X[:150], noisy)
+    assert model.estimate_.dcot != ridge.estimate_.dcot
+    assert model.estimate_.tfidf == ridge.estimate_.tfidf
+    assert model.temperature_ != ridge.temperature_
+    plain = clone(model.estimator_).fit(model.transform(X[:150]), noisy)
+    fold = check_random_state(0).permutation(np.arange(150) % 5)
+    held_out = cross_val_predict(plain, model.transform(X[:150]), noisy, cv=PredefinedSplit(fold))
+    assert model.estimate_.dcot.accuracy == pytest.approx((held_out == noisy).mean(), abs=0.021)
+    confidence = model.predict_proba(X[150:]).max(1).mean()
+    assert abs(confidence - (model.predict(X[150:]) == y[150:]).mean()) < 0.35
+
+
+def test_other_learners_weigh_documents_with_several_labels(corpus):
+    X, y = corpus
+    sets = [["a", "b"] if label == 0 else ["b"] if label == 1 else ["c"] for label in y]
+    weights = np.ones(60)
+    weights[y[:60] == 0] = 20.0
+    options = {"grid": SMALL, "selection": "none", "estimator": "logistic"}
+    even = DCoTClassifier(**options).fit(X[:60], sets[:60], unlabelled=X[60:])
+    # the same documents twenty times over, which are one document of weight 20
+    heavy = DCoTClassifier(**options)
+    heavy.fit(X[:60], sets[:60], unlabelled=X[60:], sample_weight=weights)
+    assert (
+        heavy.decision_function(X[60:])[:, 0].mean() > even.decision_function(X[60:])[:, 0].mean()
+    )
+    member = np.array(["a" in one for one in sets[:60]])
+    F, new = heavy.transform(X[:60]), heavy.transform(X[60:])
+    plain = LogisticRegression(max_iter=1000).fit(F, member, sample_weight=weights)
+    found = heavy.decision_function(X[60:])[:, 0]
+    np.testing.assert_allclose(found, plain.decision_function(new), atol=1e-2)
 
 
 def test_multilabel_as_indicator_and_as_sets(corpus):
@@ -245,14 +404,35 @@ def test_multilabel_as_indicator_and_as_sets(corpus):
     assert 0 <= by_sets.score(X[:90], sets[:90]) <= 1
 
 
-def test_weights(corpus):
+def test_weights_are_copies(corpus):
+    """A document of weight 3 is that document three times: for the representation, too."""
     X, y = corpus
     weights = np.random.default_rng(0).integers(1, 4, 60)
     options = {"grid": SMALL, "selection": "none"}
     weighted = DCoTClassifier(**options).fit(X[:60], y[:60], sample_weight=weights)
-    assert weighted.score(X[200:], y[200:]) > 0.7
-    balanced = DCoTClassifier(**options, class_weight="balanced").fit(X[:60], y[:60])
-    assert balanced.score(X[200:], y[200:]) > 0.7
+    rows = np.repeat(np.arange(60), weights)
+    copies = DCoTClassifier(**options).fit(X[rows], y[rows])
+    expected = copies.decision_function(X[200:])
+    np.testing.assert_allclose(weighted.decision_function(X[200:]), expected, atol=1e-6)
+    plain = DCoTClassifier(**options).fit(X[:60], y[:60])
+    assert np.abs(plain.decision_function(X[200:]) - expected).max() > 0.01
+
+
+def test_class_weights_are_for_the_classifier_alone(corpus):
+    X, y = corpus
+    kept = np.flatnonzero((y < 2) & ((y == 0) | (np.arange(300) % 9 == 1)))[:60]
+    options = {"grid": SMALL, "selection": "none"}
+    plain = DCoTClassifier(**options).fit(X[kept], y[kept])
+    balanced = DCoTClassifier(**options, class_weight="balanced").fit(X[kept], y[kept])
+    np.testing.assert_array_equal(balanced.transform(X), plain.transform(X))
+    assert (y[kept] == 1).sum() < 20
+    assert balanced.decision_function(X).mean() > plain.decision_function(X).mean() + 0.05
+    by_hand = {0: 1.0, 1: (y[kept] == 0).sum() / (y[kept] == 1).sum()}
+    mapped = DCoTClassifier(**options, class_weight=by_hand).fit(X[kept], y[kept])
+    found = mapped.decision_function(X)
+    np.testing.assert_allclose(found, balanced.decision_function(X), atol=1e-8)
+    with pytest.raises(DcotError, match="one label per document"):
+        DCoTClassifier(**options, class_weight="balanced").fit(X[:4], [["a"], ["b"], ["a"], []])
 
 
 TEXTS = [
@@ -266,20 +446,51 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("features", ["both layers", "layer 1", "layer 2", "x and both layers"])
-def test_explanations_add_up(features):
+@pytest.mark.parametrize("normalize", ["unit", "shared", "center", None])
+def test_explanations_add_up(features, normalize):
     grid = {"features": (features,), "noise": (0.5,), "shrinkage": (0.1,)}
-    model = DCoTClassifier(grid=grid, selection="none")
-    model.fit(TEXTS, ["oil", None, None, "grain", None, None])
+    vectorizer = DCoTVectorizer(normalize=normalize)
+    model = DCoTClassifier(vectorizer=vectorizer, grid=grid, selection="none")
+    model.fit(TEXTS, ["oil", None, "fuel", "grain", None, None])
     for text in ["petroleum exports", "opec maize", ""]:
-        for name, decision in zip(model.classes_, model._decisions([text])[0], strict=True):
+        decisions = dict(zip(model.classes_, model.decision_function([text])[0], strict=True))
+        for name, decision in decisions.items():
             found = model.explain(text, name)
             assert found.decision == pytest.approx(decision, abs=1e-5)
-            total = found.baseline + sum(word.share for word in found)
-            assert total == pytest.approx(decision, abs=1e-5)
-            for word in found:
-                all_through = word.share - word.direct
-                assert len(word.through) <= 10
-                assert np.isfinite(all_through)
+            assert_adds_up(found, features, len(model.prototypes_))
+        found = model.explain(text, "oil", against="grain")
+        expected = decisions["oil"] - decisions["grain"]
+        assert found.decision == pytest.approx(expected, abs=1e-5)
+        assert_adds_up(found, features, len(model.prototypes_))
+
+
+def assert_adds_up(found, features, n_prototypes):
+    assert found.baseline + sum(word.share for word in found) == pytest.approx(found.decision)
+    for word in found:
+        assert len(word.through) == min(10, n_prototypes)
+        sizes = [abs(value) for _, value in word.through]
+        assert sizes == sorted(sizes, reverse=True)
+        # what is not shown is smaller than the least that is
+        hidden = word.share - word.direct - sum(value for _, value in word.through)
+        assert abs(hidden) <= sizes[-1] * (n_prototypes - len(sizes)) + 1e-6
+        assert (word.direct != 0) == (features.startswith("x") and word.labelled)
+
+
+def test_an_explanation_says_how_sure_and_against_what():
+    model = DCoTClassifier(selection="none")
+    model.fit(TEXTS, ["oil", "oil", "fuel", "grain", "grain", "grain"])
+    found = model.explain("wheat and corn")
+    p = model.predict_proba(["wheat and corn"])[0]
+    first, second = np.argsort(-p)[:2]
+    assert (found.target, found.against) == (model.classes_[first], model.classes_[second])
+    assert found.probability == pytest.approx(p[first])
+    assert found.runner_up == (model.classes_[second], pytest.approx(p[second]))
+    assert found.decision > 0
+    words = f"grain: probability {p[first]:.2f}, next {model.classes_[second]} {p[second]:.2f}"
+    assert words in str(found)
+    assert "rather than" in found._repr_html_()
+    with pytest.raises(DcotError, match="against must be one of the classes"):
+        model.explain("wheat", "oil", against="gold")
 
 
 def test_explanation_names_words_without_labels():
@@ -304,14 +515,100 @@ def test_copies_of_a_document_do_not_vouch_for_each_other():
     assert thrice.estimate_.n == once.estimate_.n == 20
 
 
-def test_texts_from_any_source():
+SOURCES = {
+    "tuple": tuple,
+    "numpy": np.array,
+    "numpy objects": lambda texts: np.array(texts, dtype=object),
+    "generator": iter,
+    "pandas": pd.Series,
+    "pandas strings": lambda texts: pd.Series(texts, dtype="string"),
+    "pandas arrow": lambda texts: pd.Series(texts, dtype="string[pyarrow]"),
+    "pandas arrow type": lambda texts: pd.Series(texts, dtype=pd.ArrowDtype(pa.string())),
+    "polars": pl.Series,
+    "arrow": pa.array,
+    "arrow chunks": lambda texts: pa.chunked_array([texts[:2], texts[2:]]),
+    "source": lambda texts: Repeatable(lambda: [texts[:2], texts[2:]]),
+    "function": lambda texts: lambda: iter([texts[:2], texts[2:]]),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_texts_from_any_source(kind):
     labels = ["oil", "oil", None, "grain", None, "grain"]
-    expected = DCoTClassifier(selection="none").fit(TEXTS, labels).decision_function(TEXTS)
-    for source in (tuple(TEXTS), np.array(TEXTS), np.array(TEXTS, dtype=object)):
-        model = DCoTClassifier(selection="none").fit(source, labels)
-        np.testing.assert_array_equal(model.decision_function(source), expected)
+    model = DCoTClassifier(selection="none").fit(TEXTS[:4], labels[:4], unlabelled=TEXTS[4:])
+    expected = model.decision_function(TEXTS)
+    read = SOURCES[kind]
+    model = DCoTClassifier(selection="none")
+    model.fit(read(TEXTS[:4]), labels[:4], unlabelled=read(TEXTS[4:]))
+    np.testing.assert_array_equal(model.decision_function(read(TEXTS)), expected)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(TEXTS), expected)
+
+
+def test_texts_from_files(tmp_path):
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    labels = ["oil", "oil", None, "grain", None, "grain"]
+    expected = DCoTClassifier(selection="none").fit(TEXTS, labels).decision_function(TEXTS)
+    for read in (read_texts, TextSource):
+        model = DCoTClassifier(selection="none").fit(read(tmp_path / "texts.txt"), labels)
+        found = model.decision_function(read(tmp_path / "texts.txt"))
+        np.testing.assert_array_equal(found, expected)
+
+
+LABEL_COLUMNS = {
+    "pandas": pd.Series,
+    "pandas strings": lambda y: pd.Series(y, dtype="string"),
+    "pandas arrow": lambda y: pd.Series(y, dtype=pd.ArrowDtype(pa.string())),
+    "pandas categories": lambda y: pd.Series(y, dtype="category"),
+    "polars": pl.Series,
+    "arrow": pa.array,
+    "arrow chunks": lambda y: pa.chunked_array([y[:2], y[2:]]),
+    "empty text": lambda y: ["" if label is None else label for label in y],
+    "NaN": lambda y: [np.nan if label is None else label for label in y],
+}
+
+
+@pytest.mark.parametrize("kind", LABEL_COLUMNS)
+def test_labels_in_columns_with_missing_values(kind):
+    labels = ["oil", "oil", None, "grain", None, "grain"]
+    expected = DCoTClassifier(selection="none").fit(TEXTS, labels)
+    given = LABEL_COLUMNS[kind](labels)
+    model = DCoTClassifier(selection="none").fit(TEXTS, given)
+    assert model.classes_.tolist() == ["grain", "oil"]
+    assert model.n_labelled_ == 4
+    np.testing.assert_array_equal(model.decision_function(TEXTS), expected.decision_function(TEXTS))
+    assert model.score(TEXTS, given) == 1.0
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]", "boolean"])
+def test_whole_numbers_with_missing_values_stay_whole(dtype):
+    labels = pd.Series([1, 1, None, 0, None, 0], dtype=dtype)
+    model = DCoTClassifier(selection="none").fit(TEXTS, labels)
+    assert [type(name) for name in model.classes_.tolist()] == [
+        bool if dtype == "boolean" else int
+    ] * 2
+    assert model.classes_.dtype.kind in "ib"
+    assert set(model.predict(TEXTS).tolist()) <= {0, 1}
+
+
+@pytest.mark.parametrize("dtype_backend", ["numpy_nullable", "pyarrow"])
+def test_a_table_read_by_pandas(tmp_path, dtype_backend):
+    labels = ["oil", "oil", "", "grain", "", "grain"]
+    lines = [f"{text},{label}" for text, label in zip(TEXTS, labels, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["text,topic", *lines]))
+    table = pd.read_csv(tmp_path / "t.csv", dtype_backend=dtype_backend)
+    model = DCoTClassifier(selection="none").fit(table["text"], table["topic"])
+    assert model.classes_.tolist() == ["grain", "oil"]
+    assert model.n_labelled_ == 4
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [[None, *TEXTS[1:]], [text.encode() for text in TEXTS], pd.Series([*TEXTS[:5], None])],
+)
+def test_documents_that_are_not_texts_are_named(documents):
+    with pytest.raises(DcotError, match=r"document \d is .*expected a string"):
+        DCoTClassifier().fit(documents, ["a", "b"] * 3)
 
 
 @pytest.mark.parametrize(
@@ -326,6 +623,11 @@ def test_texts_from_any_source():
         (np.full((6, 2), 0.5), "indicator matrix"),
         (None, "y is missing"),
         ([0.5, 1.5, 2, 3, 4, 5], "continuous"),
+        ([[], [], [], [], [], []], "empty list of labels"),
+        (["a", "", "", "", "", "a"], "all 2 labelled documents are 'a'"),
+        ("oil", "single str"),
+        (3, "y is a int"),
+        ([["a"], [1], None, None, None, None], "mixed types"),
     ],
 )
 def test_bad_labels(y, words):
@@ -339,6 +641,14 @@ def test_bad_labels(y, words):
         ({"selection": "best"}, "selection must be"),
         ({"grid": {"depth": [1]}}, "grid has"),
         ({"grid": {"noise": []}}, "grid\\['noise'\\]"),
+        ({"grid": {"noise": 0.5}}, "grid\\['noise'\\] must be a list"),
+        ({"grid": {"noise": [1.0]}}, "noise must be in"),
+        ({"grid": {"noise": [-0.1]}}, "noise must be in"),
+        ({"grid": {"noise": ["much"]}}, "noise must be in"),
+        ({"grid": {"shrinkage": [-1]}}, "shrinkage must be"),
+        ({"grid": {"n_prototypes": [0]}}, "n_prototypes must be"),
+        ({"grid": {"n_prototypes": [2.5]}}, "n_prototypes must be"),
+        ({"grid": {"features": ["x and layer 2"]}}, "grid\\['features'\\]"),
         ({"grid": {"features": ["x"]}}, "grid\\['features'\\]"),
         ({"estimator": "forest"}, "estimator must be"),
         ({"estimator": KNeighborsClassifier(1)}, "must be linear"),
@@ -362,12 +672,143 @@ def test_wrong_use():
         model.predict("oil")
     with pytest.raises(DcotError, match="fitted on texts"):
         model.predict(np.ones((2, 3)))
-    with pytest.raises(DcotError, match="target must be"):
+    with pytest.raises(DcotError, match=r"target must be one of the classes \['a', 'b', 'c'\]"):
         model.explain("oil", "zzz")
-    with pytest.raises(DcotError, match="not fitted"):
-        DCoTClassifier().predict(TEXTS)
     with pytest.raises(DcotError, match="sample_weight must"):
         DCoTClassifier().fit(TEXTS, ["a", "b"] * 3, sample_weight=[1])
+    with pytest.raises(DcotError, match="sample_weight must"):
+        DCoTClassifier().fit(TEXTS, ["a", "b"] * 3, sample_weight="abc")
+    with pytest.raises(DcotError, match="single str"):
+        DCoTClassifier().fit(TEXTS, ["a", "b"] * 3, unlabelled="zinc lead")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model: model.predict(TEXTS),
+        lambda model: model.transform(TEXTS),
+        lambda model: model.refit(TEXTS, ["a", "b"] * 3),
+        lambda model: model.suggest(TEXTS),
+        lambda model: model.explain("oil"),
+        lambda model: model.score(TEXTS, ["a", "b"] * 3),
+        lambda model: model.report(),
+        lambda model: model.has_known_terms(TEXTS),
+    ],
+)
+def test_not_fitted(use):
+    with pytest.raises(DcotError, match="DCoTClassifier instance is not fitted yet"):
+        use(DCoTClassifier())
+
+
+def test_scores_of_labelled_documents_only():
+    model = DCoTClassifier(selection="none").fit(TEXTS, ["a", "b", "b", "c", "c", "c"])
+    predicted = model.predict(TEXTS).tolist()
+    assert model.score(TEXTS, [predicted[0], None, -1, "", np.nan, "zzz"]) == 0.5
+    weights = [1, 9, 9, 9, 9, 3]
+    assert model.score(TEXTS, [predicted[0], None, -1, "", np.nan, "zzz"], weights) == 0.25
+    with pytest.raises(DcotError, match="no document has a label"):
+        model.score(TEXTS, [None] * 6)
+    with pytest.raises(DcotError, match="6 documents, but 2 labels"):
+        model.score(TEXTS, ["a", "b"])
+
+
+def test_scores_with_several_labels():
+    Y = np.array([[1, 0], [1, 1], [0, 1], [1, 0], [0, 1], [0, 0]])
+    model = DCoTClassifier(selection="none").fit(TEXTS, Y)
+    predicted = model.predict(TEXTS)
+    assert model.score(TEXTS, predicted) == 1.0
+    assert model.score(TEXTS[:2], np.vstack([predicted[:1], [[-1, -1]]])) == 1.0
+    for bad in ([[1, 0]], np.ones((6, 3)), [1, 0, 1, 0, 1, 0]):
+        with pytest.raises(DcotError, match=r"labels to score|expected"):
+            model.score(TEXTS, bad)
+    sets = [["x"], ["x", "y"], None, ["y"], [], ["x"]]
+    by_sets = DCoTClassifier(selection="none").fit(TEXTS, sets)
+    found = by_sets.predict(TEXTS)
+    assert all(type(name) is str for names in found for name in names)
+    assert by_sets.score(TEXTS, [list(names) for names in found]) == 1.0
+    assert by_sets.score(TEXTS[:2], [found[0], None]) == 1.0
+
+
+def test_no_documents_give_no_predictions():
+    model = DCoTClassifier(selection="none").fit(TEXTS, ["a", "b", "b", "c", "c", "c"])
+    assert model.predict([]).shape == (0,)
+    assert model.predict_proba([]).shape == (0, 3)
+    assert model.transform([]).shape == (0, model.coef_.shape[1])
+    matrix = DCoTClassifier(selection="none").fit(np.eye(6), [0, 1] * 3)
+    with pytest.raises(DcotError, match="0 sample"):
+        matrix.predict(np.empty((0, 6)))
+
+
+def test_documents_without_a_known_term_can_be_told():
+    model = DCoTClassifier(selection="none").fit(TEXTS, ["a", "b", "b", "c", "c", "c"])
+    new = ["crude wheat", "xylophone", "", "maize"]
+    assert model.has_known_terms(new).tolist() == [True, False, False, True]
+    plain = model.predict(new)
+    assert set(plain) <= set("abc")
+    for mark in (None, "?"):
+        found = model.predict(new, unknown=mark).tolist()
+        assert found == [plain[0], mark, mark, plain[3]]
+    assert model.predict(new[:1], unknown=None).dtype == plain.dtype
+    assert "no word of the document is known" in str(model.explain("xylophone"))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"y": ["a"] * 6},
+        {"y": ["a", "b"]},
+        {"y": ["a", "b"] * 3, "sample_weight": [1.0]},
+        {"y": ["a", "b"] * 3, "unlabelled": ["zinc", None]},
+    ],
+)
+@pytest.mark.parametrize("learn", ["fit", "refit"])
+def test_a_failed_fit_leaves_the_classifier_as_it_was(bad, learn):
+    model = DCoTClassifier(selection="none", random_state=0)
+    with pytest.raises(DcotError):
+        model.fit(np.eye(6), **bad)
+    assert not model.__sklearn_is_fitted__()
+    model.fit(TEXTS, ["x", "y", "y", None, "x", "x"])
+    before = pickle.dumps(model)
+    others = [text + " gold zinc" for text in TEXTS]
+    if learn == "refit" and "unlabelled" in bad:
+        return
+    with pytest.raises(DcotError):
+        getattr(model, learn)(others, **bad)
+    assert pickle.dumps(model) == before
+    model.set_params(estimator="forest")
+    with pytest.raises(DcotError, match="estimator must be"):
+        model.fit(others, ["a", "b"] * 3)
+    assert pickle.dumps(model.set_params(estimator="ridge")) == before
+
+
+def test_a_second_fit_leaves_nothing_of_the_first():
+    frame = pd.DataFrame(np.eye(6), columns=list("abcdef"))
+    model = DCoTClassifier(selection="none", random_state=0)
+    model.fit(TEXTS, [["x"], ["y"], ["x", "y"], None, ["x"], []])
+    model.fit(frame, [0, 1] * 3)
+    assert model.vectorizer_ is None
+    assert model.feature_names_in_.tolist() == list("abcdef")
+    model.fit(TEXTS, ["x", "y", "y", None, "x", "x"])
+    once = DCoTClassifier(selection="none", random_state=0)
+    once.fit(TEXTS, ["x", "y", "y", None, "x", "x"])
+    assert not hasattr(model, "feature_names_in_")
+    assert vars(model).keys() == vars(once).keys()
+    np.testing.assert_array_equal(model.decision_function(TEXTS), once.decision_function(TEXTS))
+
+
+def test_its_representation_can_be_used_alone():
+    """For features, for what words mean, and for a search index, without another fit."""
+    model = DCoTClassifier(selection="none").fit(TEXTS, ["a", "b", "b", "c", "c", "c"])
+    np.testing.assert_array_equal(model.vectorizer_.transform(TEXTS), model.transform(TEXTS))
+    expected = DCoTVectorizer().fit(TEXTS)
+    np.testing.assert_allclose(model.transform(TEXTS), expected.transform(TEXTS), atol=1e-6)
+    names = expected.get_feature_names_out().tolist()
+    assert model.get_feature_names_out().tolist() == names
+    index = dcot.SearchIndex(model.vectorizer_)
+    index.add(TEXTS)
+    assert index.search("wheat harvest", k=1)[0].id == 3
+    again = clone(model.vectorizer_).fit(TEXTS)
+    np.testing.assert_allclose(again.transform(TEXTS), model.transform(TEXTS), atol=1e-6)
 
 
 EXCUSED = {

@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 
 from dcot.bench.features import Blocks, Coordinates, products
 from dcot.classifier import DCoTClassifier
-from dcot.classifier.inputs import class_weights
+from dcot.classifier.labels import read_labels, with_class_weights
 from dcot.classifier.ridge import KernelRidge, finer_alpha, solve_ridge, targets_of
 from dcot.classifier.selection import best_of
 
@@ -101,10 +101,8 @@ def mcnemar(ours: str, theirs: str) -> float:
 
 def document_weights(labels: Array, class_weight: Any) -> Array:
     """A weight for each labelled document, by the rule of ``DCoTClassifier``."""
-    ones = np.ones(len(labels))
-    if class_weight is None:
-        return ones
-    return ones * class_weights(class_weight, np.unique(labels), labels, ones)
+    known = read_labels(labels, len(labels), None)
+    return with_class_weights(known, np.ones(len(labels)), class_weight)
 
 
 def choose(

@@ -1,28 +1,65 @@
-"""An honest word on how good a classifier is, from the labelled documents alone.
+"""How good a classifier is and how sure its decisions are, from the labelled documents alone.
 
-Every labelled document is predicted by a model that never saw it (closed-form leave-one-out). So
-that choosing the setting does not flatter the figure, the choice is made again for each fold,
-without the fold's own errors.
+Every labelled document is predicted by a model that never saw it. Those decisions give the accuracy
+to expect, beside TF-IDF and the majority class, and the temperature that turns decisions into
+probabilities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_expit, log_softmax, softmax
 from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
 from dcot.classifier.ridge import KernelRidge
-from dcot.classifier.selection import Choice, best_of
+from dcot.classifier.selection import best_of
 
 Array = NDArray[Any]
 
 FOLDS = 10
 RESAMPLES = 400
+# What least squares on ±1 targets typically needs, where labels are too few to learn it.
+DEFAULT_TEMPERATURE = 3.0
+MIN_CALIBRATION_LABELS = 20
+
+
+# -- probabilities ------------------------------------------------------------------------------
+
+
+def probabilities(decisions: Array, temperature: float, exclusive: bool) -> Array:
+    """One class per document, with probabilities that sum to one; or each class on its own."""
+    scaled = temperature * decisions
+    return np.asarray(softmax(scaled, axis=1) if exclusive else expit(2 * scaled))
+
+
+def calibrate(
+    held_out: Array, targets: Array, weights: Array, exclusive: bool
+) -> tuple[float, bool]:
+    """The temperature of greatest likelihood, and whether there were enough labels to learn it."""
+    if weights.sum() < MIN_CALIBRATION_LABELS:
+        return DEFAULT_TEMPERATURE, False
+    share = weights / weights.sum()
+    codes = targets.argmax(axis=1)
+    rows = np.arange(len(targets))
+
+    def loss(log_temperature: float) -> float:
+        scaled = np.exp(log_temperature) * held_out
+        if exclusive:
+            return -float(share @ log_softmax(scaled, axis=1)[rows, codes])
+        return -float(share @ log_expit(2 * scaled * targets).mean(axis=1))
+
+    found = minimize_scalar(loss, bounds=(np.log(0.05), np.log(200.0)), method="bounded")
+    return float(np.exp(found.x)), True
+
+
+# -- accuracy -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -38,7 +75,11 @@ class Score:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Scores of dCoT, TF-IDF and the majority class on the same held-out documents."""
+    """Scores of dCoT, TF-IDF and the majority class on the same held-out documents.
+
+    They hold for new documents like the labelled ones. Documents that ``suggest`` chose are harder
+    than others, so with their labels the estimate is too low.
+    """
 
     n: int
     dcot: Score
@@ -53,10 +94,10 @@ class Estimate:
     def sentence(self) -> str:
         low, high = self.dcot.accuracy_interval
         return (
-            f"Expect an accuracy of {100 * self.dcot.accuracy:.1f} % on new documents like these "
-            f"(95 % interval {100 * low:.1f} to {100 * high:.1f}, from {self.n} held-out "
-            f"predictions); TF-IDF reached {100 * self.tfidf.accuracy:.1f} %, the majority class "
-            f"{100 * self.majority.accuracy:.1f} %."
+            f"Expect between {100 * low:.0f} and {100 * high:.0f} % of new documents like these to "
+            f"be classified correctly (95 % interval; {100 * self.dcot.accuracy:.1f} % of "
+            f"{self.n} held-out documents were, {100 * self.tfidf.accuracy:.1f} % by TF-IDF, and "
+            f"{100 * self.majority.accuracy:.1f} % are of the majority class)."
         )
 
     def warning(self) -> str:
@@ -80,23 +121,48 @@ class Estimate:
         return "\n".join(lines)
 
 
-def estimate(
-    choice: Choice, targets: Array, tfidf: KernelRidge, exclusive: bool, random_state: Any
-) -> Estimate:
-    """Scores from held-out decisions; ``targets`` are ±1, documents × classes."""
-    generator = check_random_state(random_state)
-    n = len(targets)
+def held_out_by_fold(ridges: Sequence[KernelRidge], generator: Any) -> Array:
+    """Leave-one-out decisions that the choice among candidates does not flatter.
+
+    The choice is made again for each fold, without the fold's own errors.
+    """
+    n = len(ridges[0].losses)
     fold = generator.permutation(np.arange(n) % min(FOLDS, n))
-    losses = np.array([candidate.ridge.losses for candidate in choice.candidates])
-    weights = choice.ridge.weights
-    held_out = np.empty_like(targets)
+    losses, weights = np.array([ridge.losses for ridge in ridges]), ridges[0].weights
+    held_out = np.empty_like(ridges[0].held_out)
     for number in np.unique(fold):
         inside, outside = fold == number, fold != number
-        taken = best_of(losses[:, outside], weights[outside]) if outside.sum() > 1 else 0
-        held_out[inside] = choice.candidates[taken].ridge.held_out[inside]
-    counts = (targets > 0).sum(axis=0)
-    others = counts - (targets > 0)  # the majority, too, must not see the document itself
-    rows = {"dCoT": held_out, "TF-IDF": tfidf.held_out, "majority class": others - n / 2}
+        best = best_of(losses[:, outside], weights[outside]) if outside.sum() > 1 else 0
+        held_out[inside] = ridges[best].held_out[inside]
+    return held_out
+
+
+def estimate(
+    ridges: Sequence[KernelRidge],
+    held_out: Array | None,
+    tfidf: KernelRidge,
+    targets: Array,
+    exclusive: bool,
+    random_state: Any,
+) -> Estimate:
+    """Scores from held-out decisions.
+
+    Parameters
+    ----------
+    ridges : of all candidates
+    held_out : decisions of another learner than ridge, or None
+    tfidf : ridge on the documents as they came
+    targets : ±1, documents × classes
+    exclusive : whether a document has one class
+    """
+    generator = check_random_state(random_state)
+    by_fold = held_out_by_fold(ridges, generator)
+    n, counts = len(targets), (targets > 0).sum(axis=0)
+    rows = {
+        "dCoT": by_fold if held_out is None else held_out,
+        "TF-IDF": tfidf.held_out,
+        "majority class": np.tile(counts - n / 2, (n, 1)),
+    }
     scores = [
         _score(name, _predictions(decisions, exclusive), targets > 0, exclusive, generator)
         for name, decisions in rows.items()
@@ -138,7 +204,7 @@ def _resamples(codes: Array | None, n: int, generator: Any) -> Iterator[Array]:
 
 
 def _macro_f1(predicted: Array, truth: Array) -> float:
-    """Mean over the classes that occur; quicker than scikit-learn's for many resamples."""
+    """Mean over the classes that occur; faster than scikit-learn's for many resamples."""
     both = (predicted & truth).sum(axis=0)
     total = predicted.sum(axis=0) + truth.sum(axis=0)
     occurs = truth.any(axis=0)

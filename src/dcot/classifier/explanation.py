@@ -16,7 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dcot.classifier.fit import FittedClassifier
 from dcot.core.centred import Matrix
+from dcot.core.fit import FittedDCoT
 from dcot.core.representation import Representation
 from dcot.explain import showing
 from dcot.explain.tracing import Trace
@@ -46,18 +48,41 @@ class WordShare:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A decision taken apart; ``baseline`` and the shares of the words add up to it."""
+    """A decision taken apart; ``baseline`` and the shares of the words add up to it.
+
+    Attributes
+    ----------
+    target : the class
+    decision : its decision value; with ``against``, minus that of the other class
+    baseline : what is left of it without any word
+    words : with their shares, the largest first
+    probability : of the class
+    runner_up : the most probable other class and its probability
+    against : the class that the decision is taken against, or None
+    """
 
     target: str
     decision: float
     baseline: float
     words: list[WordShare]
+    probability: float
+    runner_up: tuple[str, float]
+    against: str | None = None
 
     def __iter__(self) -> Iterator[WordShare]:
         return iter(self.words)
 
+    @property
+    def title(self) -> str:
+        """The class, how probable it is, and which one comes next."""
+        other, second = self.runner_up
+        title = f"{self.target}: probability {self.probability:.2f}, next {other} {second:.2f}"
+        rather = f" rather than {self.against}" if self.against is not None else ""
+        made = f"decision {self.decision:+.3f}, baseline {self.baseline:+.3f}"
+        return f"{title}\nWhat speaks for {self.target}{rather} ({made}):"
+
     def __str__(self) -> str:
-        lines = [f"{self.target}: decision {self.decision:+.3f}, baseline {self.baseline:+.3f}"]
+        lines = [self.title]
         for word in self.words[:15]:
             through = ", ".join(f"{name} {value:+.3f}" for name, value in word.through[:4])
             note = "" if word.labelled else "  (in no labelled document)"
@@ -65,6 +90,8 @@ class Explanation:
         if len(self.words) > 15:
             rest = sum(word.share for word in self.words[15:])
             lines.append(f"  {rest:+.3f}  {len(self.words) - 15} more words")
+        if not self.words:
+            lines.append("  no word of the document is known: the decision is that of an empty one")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -81,10 +108,10 @@ class Explanation:
         bars = [abs(word.share) / largest for word in self.words[:15]]
         rest = sum(word.share for word in self.words[15:])
         more = len(self.words) - 15
-        title = f"{self.target}: decision {self.decision:+.3f}, baseline {self.baseline:+.3f}"
+        title, reasons = self.title.split("\n")
         table = showing.html_table("", ("word", "share", "through", ""), rows, bars)
         notes = [f"{rest:+.3f} by {more} more words"] if more > 0 else []
-        return showing.html_block(title, notes, [table])
+        return showing.html_block(title, [reasons, *notes], [table])
 
     def to_frame(self) -> Any:
         """A polars frame with a row for each word."""
@@ -102,29 +129,78 @@ class Explanation:
         )
 
 
-def explain_document(
+def explain_decision(
     X: Matrix,
-    machine: Representation,
-    column: int,
-    intercept: float,
+    fitted: FittedClassifier,
     terms: Array,
-    target: str,
-    labelled: Array,
-    prototypes: Array,
-    n_through: int = 10,
+    target: int | None = None,
+    against: int | None = None,
 ) -> Explanation:
-    """Take apart the decision for one class on one document (a matrix of one row)."""
-    assert machine.components is not None
+    """Take apart the decision on one document.
+
+    Parameters
+    ----------
+    X : the document, a matrix of one row
+    fitted : the classifier
+    terms : names of the columns
+    target : a class; None is the predicted one, against the runner-up if classes are exclusive
+    against : another class, whose decision is subtracted
+    """
+    decisions = fitted.decisions(X)
+    probabilities = fitted.probabilities(decisions)[0]
+    order = np.argsort(-decisions[0], kind="stable")
+    column = int(order[0]) if target is None else target
+    others = order[order != column]
+    second = int(others[0]) if len(others) else column
+    if target is None and against is None and fitted.exclusive:
+        against = second
+    weights, intercept = fitted.coef[column].astype(np.float64), float(fitted.intercept[column])
+    if against is not None:
+        weights = weights - fitted.coef[against]
+        intercept -= float(fitted.intercept[against])
+    baseline, words = word_shares(X, fitted.dcot, weights, terms, fitted.known_terms)
+    baseline += intercept
+    names = [str(name) for name in fitted.classes]
+    return Explanation(
+        target=names[column],
+        decision=baseline + sum(word.share for word in words),
+        baseline=baseline,
+        words=words,
+        probability=float(probabilities[column]),
+        runner_up=(names[second], float(probabilities[second])),
+        against=None if against is None else names[against],
+    )
+
+
+def word_shares(
+    X: Matrix,
+    dcot: FittedDCoT,
+    weights: Array,
+    terms: Array,
+    labelled: Array,
+    n_through: int = 10,
+) -> tuple[float, list[WordShare]]:
+    """The baseline of a decision, without the intercept, and the shares of the words.
+
+    Parameters
+    ----------
+    X : one document, a matrix of one row
+    dcot : the representation
+    weights : of its features in the decision
+    terms : names of the columns
+    labelled : whether any labelled document has a term
+    n_through : at most this many prototypes for each word
+    """
     row = sp.csr_array(X)
     own, values = row.indices, row.data.astype(np.float64)
-    effect, baseline, direct = _effects(row, machine, machine.components[:, column])
-    through = machine.layers[0].coef_[own].astype(np.float64) * effect * values[:, None]
+    effect, baseline, direct = _effects(row, dcot.representation, weights)
+    through = dcot.layers[0].coef_[own].astype(np.float64) * effect * values[:, None]
     straight = direct[own] * values if direct is not None else np.zeros(len(own))
     shares = through.sum(axis=1) + straight
     words = []
     for place in np.argsort(-np.abs(shares), kind="stable"):
         top = np.argsort(-np.abs(through[place]), kind="stable")[:n_through]
-        parts = [(str(terms[prototypes[p]]), float(through[place, p])) for p in top]
+        parts = [(str(terms[dcot.prototypes[p]]), float(through[place, p])) for p in top]
         words.append(
             WordShare(
                 str(terms[own[place]]),
@@ -134,33 +210,40 @@ def explain_document(
                 bool(labelled[own[place]]),
             )
         )
-    baseline += intercept
-    return Explanation(target, baseline + float(shares.sum()), baseline, words)
+    return baseline, words
 
 
-def _effects(
-    row: Any, machine: Representation, weights: Array
-) -> tuple[Array, float, Array | None]:
+def _effects(row: Any, made: Representation, weights: Array) -> tuple[Array, float, Array | None]:
     """What a unit of each prototype of layer 1 adds, the baseline, what a unit of a term adds."""
-    layers = machine.layers
+    layers = made.layers
     width = layers[0].coef_.shape[1]
     weights = weights.astype(np.float64)
-    direct = None
-    if machine.output == "concat":
+    scaled, direct = made.normalize in ("unit", "shared"), None
+    if made.output == "concat":
         d = row.shape[1]
-        length = float(np.sqrt((row.data.astype(np.float64) ** 2).sum()))
-        direct = weights[:d] / length if length > 0 else np.zeros(d)
+        length = float(np.sqrt((row.data.astype(np.float64) ** 2).sum())) if scaled else 1.0
+        direct = weights[:d] * made.input_weight / length if length > 0 else np.zeros(d)
         weights = weights[d:]
-    shown = [len(layers)] if machine.output == "last" else list(range(1, len(layers) + 1))
+    shown = [len(layers)] if made.output == "last" else list(range(1, len(layers) + 1))
     effect, baseline = np.zeros(width), 0.0
     trace = Trace.of(row, layers)
     for block, depth in enumerate(shown):
-        mean = layers[depth - 1].mean_
-        assert mean is not None
-        length = float(np.linalg.norm(trace.outputs(depth) - mean))
+        mean = _mean(made, depth)
+        measured = {"unit": depth, "shared": 1}.get(str(made.normalize))
+        length = 1.0
+        if measured is not None:
+            length = float(np.linalg.norm(trace.outputs(measured) - _mean(made, measured)))
         if length == 0:
             continue
-        part = weights[block * width : (block + 1) * width] / length
+        part = weights[block * width : (block + 1) * width] * made.scales[depth - 1] / length
         baseline += float((trace.empty[depth - 1] - mean) @ part)
         effect += trace.handed_back(depth, part)
     return effect, baseline, direct
+
+
+def _mean(made: Representation, depth: int) -> Array:
+    """What is subtracted from the outputs of a layer."""
+    mean = made.layers[depth - 1].mean_
+    if made.normalize is None or mean is None:
+        return np.zeros(made.layers[-1].coef_.shape[1])
+    return mean

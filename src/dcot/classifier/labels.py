@@ -1,23 +1,25 @@
-"""Labels as people give them: some missing, one or several a document."""
+"""Labels as people give them: some missing, one or several per document, with weights."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_sample_weight
 
 from dcot.classifier.ridge import targets_of
-from dcot.errors import InvalidInputError, InvalidTypeError
+from dcot.core.centred import Matrix
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 
 Array = NDArray[Any]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Labels:
     """Which documents have a label, and targets of ±1 for them.
 
@@ -26,7 +28,7 @@ class Labels:
     labelled : rows of the documents with labels
     targets : labelled documents × classes, ±1
     classes : sorted
-    kind : ``"single"``, ``"indicator"`` or ``"sets"``: how labels were given, and are given back
+    kind : ``"single"``, ``"indicator"`` or ``"sets"``: how labels were given, and are returned
     """
 
     labelled: Array
@@ -34,93 +36,108 @@ class Labels:
     classes: Array
     kind: str
 
+    @property
+    def exclusive(self) -> bool:
+        """Whether a document has exactly one class."""
+        return self.kind == "single"
+
+    def take(self, places: Array) -> Labels:
+        """Those of some of the labelled documents."""
+        return replace(self, labelled=self.labelled[places], targets=self.targets[places])
+
+
+# -- reading ------------------------------------------------------------------------------------
+
 
 def read_labels(y: Any, n: int, mark: Any = -1) -> Labels:
-    """Tell labelled documents from those marked None, NaN or ``mark``.
+    """Tell labelled documents from unlabelled ones: None, NaN, NA, ``""`` or ``mark``.
 
-    >>> read_labels(["oil", None, "grain"], 3).labelled
+    >>> read_labels(["oil", None, "grain", ""], 4).labelled
     array([0, 2])
     """
-    if y is None:
+    values = label_values(y)
+    if len(values) != n:
         raise InvalidInputError(
-            "y is missing (requires y to be passed, but the target y is None): give a label for "
-            "each document, None for those without"
+            f"Found input variables with inconsistent numbers of samples: {n} documents, "
+            f"{len(values)} labels; give one label for each document, None for unlabelled ones"
         )
-    if sp.issparse(y):
-        y = y.toarray()
-    if hasattr(y, "__array__"):
-        y = np.asarray(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            _warn_about_column()
-            y = y.ravel()
-        if y.ndim == 2:
-            return _indicator(_of_length(y, n), mark)
-        if y.ndim != 1:
-            raise InvalidInputError(f"y must have one or two dimensions, got {y.ndim}")
-        values = list(y)
-    else:
-        values = list(y)
-        if values and all(isinstance(v, list | tuple | np.ndarray) for v in values):
+    if isinstance(values, np.ndarray):
+        return _indicator(values, mark)
+    if any(is_set(value) for value in values):
+        if all(isinstance(value, list | tuple | np.ndarray) for value in values):
             array = _as_indicator(values, mark)
             if array is not None:
-                return _indicator(_of_length(array, n), mark)
-    values = _of_length(values, n)
-    if any(_is_set(value) for value in values):
+                return _indicator(array, mark)
         return _sets(values, mark)
     return _single(values, mark)
 
 
-def _warn_about_column() -> None:
-    from sklearn.exceptions import DataConversionWarning
+def label_values(y: Any) -> list[Any] | Array:
+    """A list with a label, or a set of them, for each document; or a matrix of indicators.
 
-    warnings.warn(
-        "A column-vector y was passed when a 1d array was expected: pass y.ravel()",
-        DataConversionWarning,
-        stacklevel=4,
-    )
-
-
-def without_duplicates(rows: Any, targets: Array, weights: Array) -> tuple[Array, Array]:
-    """Positions of distinct labelled documents, and the weight of all copies of each.
-
-    Copies of one document are left out together: one of them must not vouch for the other.
+    Columns of pandas, polars and Arrow are read as they are: whole numbers with missing values
+    stay whole numbers.
     """
-    keys: dict[bytes, int] = {}
-    member = np.empty(len(targets), dtype=np.intp)
-    for i in range(len(targets)):
-        if sp.issparse(rows):
-            part = slice(rows.indptr[i], rows.indptr[i + 1])
-            key = rows.indices[part].tobytes() + b"|" + rows.data[part].tobytes()
-        else:
-            key = rows[i].tobytes()
-        member[i] = keys.setdefault(key + b"|" + targets[i].tobytes(), len(keys))
-    _, first = np.unique(member, return_index=True)
-    return first, np.bincount(member, weights=weights)
-
-
-def _of_length(y: Any, n: int) -> Any:
-    if len(y) != n:
+    if y is None:
         raise InvalidInputError(
-            f"Found input variables with inconsistent numbers of samples: {n} documents, "
-            f"{len(y)} labels; give one label for each document, None for those without"
+            "y is missing (requires y to be passed, but the target y is None): give a label for "
+            "each document, None for unlabelled ones"
         )
-    return y
+    if isinstance(y, str | bytes):
+        raise InvalidInputError(
+            f"y is a single {type(y).__name__}, expected one label per document"
+        )
+    if sp.issparse(y):
+        return np.asarray(y.toarray())
+    if isinstance(y, np.ndarray) or hasattr(y, "columns"):
+        return _array_values(np.asarray(y))
+    for method in ("to_pylist", "to_list", "tolist"):  # Arrow, polars and pandas
+        if hasattr(y, method):
+            return list(getattr(y, method)())
+    if hasattr(y, "__array__"):
+        return _array_values(np.asarray(y))
+    try:
+        return list(y)
+    except TypeError:
+        raise InvalidTypeError(
+            f"y is a {type(y).__name__}, expected a sequence with one label per document"
+        ) from None
 
 
-def _is_set(value: Any) -> bool:
-    return isinstance(value, list | tuple | set | frozenset)
+def _array_values(y: Array) -> list[Any] | Array:
+    if y.ndim == 2 and y.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: pass y.ravel()",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        y = y.ravel()
+    if y.ndim > 2 or y.ndim == 0:
+        raise InvalidInputError(f"y must have one or two dimensions, got {y.ndim}")
+    return y if y.ndim == 2 else list(y)
 
 
-def _missing(value: Any, mark: Any) -> bool:
-    if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
+def is_set(value: Any) -> bool:
+    return isinstance(value, list | tuple | set | frozenset | np.ndarray)
+
+
+def is_missing(value: Any, mark: Any) -> bool:
+    """Whether a label marks an unlabelled document."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    if mark is None or _is_set(value) or isinstance(mark, str) != isinstance(value, str):
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return True
+    if isinstance(value, str) and not value:
+        return True
+    if mark is None or is_set(value) or isinstance(mark, str) != isinstance(value, str):
         return False
     return bool(value == mark)
 
 
 def _single(values: list[Any], mark: Any) -> Labels:
-    labelled = np.array([i for i, v in enumerate(values) if not _missing(v, mark)], dtype=np.intp)
+    labelled = np.array([i for i, v in enumerate(values) if not is_missing(v, mark)], dtype=np.intp)
     kept = [values[i] for i in labelled]
     _check_kinds(kept)
     classes, targets = targets_of(np.asarray(kept)) if kept else (np.array([]), np.empty((0, 0)))
@@ -139,7 +156,7 @@ def _check_kinds(values: Iterable[Any]) -> None:
             raise InvalidInputError("Input y contains infinity: expected finite labels")
         if isinstance(value, float | np.floating) and value != int(value):
             raise InvalidInputError(
-                f"Unknown label type: continuous. y has {value!r}, expected classes"
+                f"Unknown label type: continuous. y has {float(value)!r}, expected classes"
             )
 
 
@@ -160,24 +177,122 @@ def _indicator(y: Array, mark: Any) -> Labels:
     kept = y[labelled]
     if kept.dtype.kind not in "iufb" or not np.isin(kept, [0, 1]).all():
         raise InvalidInputError(
-            "y with two dimensions must be an indicator matrix of 0 and 1 (a document without "
-            f"labels has {mark!r} in every column)"
+            "y with two dimensions must be an indicator matrix of 0 and 1 (an unlabelled document "
+            f"has {mark!r} in every column)"
         )
     return Labels(labelled, np.where(kept > 0, 1.0, -1.0), np.arange(y.shape[1]), "indicator")
 
 
 def _sets(values: list[Any], mark: Any) -> Labels:
-    labelled = [i for i, value in enumerate(values) if not _missing(value, mark)]
-    bad = [i for i in labelled if not _is_set(values[i])]
+    labelled = [i for i, value in enumerate(values) if not is_missing(value, mark)]
+    bad = [i for i in labelled if not is_set(values[i])]
     if bad:
         raise InvalidTypeError(
             f"y has lists of labels and, at position {bad[0]}, {values[bad[0]]!r}: give every "
-            "document a list, or None for those without labels"
+            "document a list, or None for unlabelled ones"
         )
-    names = sorted({name for i in labelled for name in values[i]})
-    _check_kinds(names)
+    found = {name for i in labelled for name in values[i]}
+    _check_kinds(found)
+    names = sorted(found)
     column = {name: k for k, name in enumerate(names)}
     targets = np.full((len(labelled), len(names)), -1.0)
     for row, i in enumerate(labelled):
         targets[row, [column[name] for name in values[i]]] = 1.0
     return Labels(np.array(labelled, dtype=np.intp), targets, np.asarray(names), "sets")
+
+
+def check_enough(labels: Labels) -> None:
+    """Refuse labels that no classifier can learn from."""
+    count, names = len(labels.labelled), labels.classes.tolist()
+    if not count:
+        raise InvalidInputError(
+            "no document has a label: label a few of each class, and mark the others with None"
+        )
+    if labels.exclusive and len(names) < 2:
+        raise InvalidInputError(
+            f"Classifier can't train when only one class is present: all {count} labelled "
+            f"documents are {names[0]!r}; label documents of at least one more class"
+        )
+    if not names:
+        raise InvalidInputError(
+            f"all {count} labelled documents have an empty list of labels: there is no class to "
+            "learn; give some of them a label"
+        )
+    if count < 2:
+        raise InvalidInputError(f"at least two labelled documents are needed, got {count}")
+
+
+# -- weights ------------------------------------------------------------------------------------
+
+
+def without_zeros(X: Matrix, labels: Labels, weights: Array) -> tuple[Matrix, Labels, Array]:
+    """Leave out documents that count zero times."""
+    kept = weights > 0
+    place = np.cumsum(kept) - 1
+    counted = kept[labels.labelled]
+    rows, targets = place[labels.labelled[counted]], labels.targets[counted]
+    present = (targets > 0).any(axis=0) | (not labels.exclusive)
+    labels = Labels(rows, targets[:, present], labels.classes[present], labels.kind)
+    return X[kept], labels, weights[kept]
+
+
+def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Array:
+    """Weights of the labelled documents times those of their classes."""
+    if class_weight is None:
+        return weights
+    if not labels.exclusive:
+        raise InvalidParameterError("class_weight needs one label per document: set it to None")
+    codes = labels.targets.argmax(axis=1)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        # by the weight of documents, not by their number
+        totals = np.bincount(codes, weights=weights, minlength=len(labels.classes))
+        by_class = weights.sum() / (len(labels.classes) * np.maximum(totals, 1e-300))
+        return np.asarray(weights * by_class[codes])
+    try:
+        return np.asarray(weights * compute_sample_weight(class_weight, labels.classes[codes]))
+    except ValueError as error:
+        raise InvalidParameterError(str(error)) from error
+
+
+def without_duplicates(rows: Any, targets: Array, weights: Array) -> tuple[Array, Array]:
+    """Positions of distinct labelled documents, and the weight of all copies of each.
+
+    Copies of one document are left out together: one of them must not vouch for the other.
+    """
+    keys: dict[bytes, int] = {}
+    member = np.empty(len(targets), dtype=np.intp)
+    for i in range(len(targets)):
+        if sp.issparse(rows):
+            part = slice(rows.indptr[i], rows.indptr[i + 1])
+            key = rows.indices[part].tobytes() + b"|" + rows.data[part].tobytes()
+        else:
+            key = rows[i].tobytes()
+        member[i] = keys.setdefault(key + b"|" + targets[i].tobytes(), len(keys))
+    _, first = np.unique(member, return_index=True)
+    return first, np.bincount(member, weights=weights)
+
+
+# -- scoring ------------------------------------------------------------------------------------
+
+
+def hits(y: Any, predicted: Any, kind: str, mark: Any) -> tuple[Array, Array]:
+    """Which documents have a label, and which of those are predicted in full."""
+    values = label_values(y)
+    if len(values) != len(predicted):
+        raise InvalidInputError(
+            f"{len(predicted)} documents, but {len(values)} labels to score them by"
+        )
+    if kind == "indicator":
+        truth = np.asarray(values)
+        if truth.shape != np.shape(predicted):
+            raise InvalidInputError(
+                f"y has shape {truth.shape}, expected {np.shape(predicted)}: a row per document "
+                "and a column per class"
+            )
+        labelled = ~(truth == mark).all(axis=1)
+        return labelled, (truth == predicted).all(axis=1)[labelled]
+    labelled = np.array([not is_missing(value, mark) for value in values], dtype=bool)
+    pairs = [(values[i], predicted[i]) for i in np.flatnonzero(labelled)]
+    if kind == "sets":
+        return labelled, np.array([set(a) == set(b) for a, b in pairs], dtype=bool)
+    return labelled, np.array([a == b for a, b in pairs], dtype=bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from dcot.classifier.labels import Labels
@@ -28,9 +30,19 @@ STRENGTHS_C = np.logspace(-2, 2, 5)
 FOLDS = 5
 
 
-@dataclass
-class Learner:
-    """``features @ coef + intercept``, and where it came from."""
+@dataclass(frozen=True)
+class LinearFit:
+    """``features @ coef.T + intercept``, and where it came from.
+
+    Attributes
+    ----------
+    coef, intercept : a row, and a number, per class
+    strength : of the regularisation, in the learner's own units
+    estimator : the fitted scikit-learn classifier, one per class with several labels per
+        document; None for ridge
+    held_out : decisions for the judged documents by learners that never saw them; None for ridge,
+        whose leave-one-out decisions are known
+    """
 
     coef: Array
     intercept: Array
@@ -43,80 +55,86 @@ def fit_linear(
     kind: Any,
     features: Sequence[Matrix],
     labels: Labels,
+    weights: Array,
     ridge: KernelRidge,
-    weights: Array | None,
-    n_jobs: int | None,
-    random_state: Any,
-) -> Learner:
-    """Learn on the features of the labelled documents, in parts side by side.
+    judged: Array,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> LinearFit:
+    """Learn on the features of the labelled documents, given in parts side by side.
 
     Working with inner products is exact for any linear learner whose penalty is the Euclidean
     length of its weights: the weights lie in the span of the documents, and a rotation of the
     features changes nothing.
+
+    Parameters
+    ----------
+    kind : ``"ridge"``, ``"svm"``, ``"logistic"`` or a scikit-learn classifier
+    features, labels, weights : of the labelled documents
+    ridge : the one that was chosen on the judged documents
+    judged : their positions among the labelled ones
     """
     kernel = products(features, features)
     if isinstance(kind, str) and kind == "ridge":
         alpha = ridge.alpha
-        if len(kernel) > len(ridge.losses):  # settings were judged on some of the documents
-            alpha = finer_alpha(
-                kernel, labels.targets, alpha, weights, check_random_state(random_state)
-            )
+        if len(kernel) > len(judged):
+            generator = check_random_state(random_state)
+            alpha = finer_alpha(kernel, labels.targets, alpha, weights, generator)
         dual, intercept = solve_ridge(kernel, labels.targets, alpha, weights)
-        return Learner(combined(features, dual), intercept, ridge.strength * alpha / ridge.alpha)
-    estimator = _estimator(kind, random_state)
+        strength = ridge.strength * alpha / ridge.alpha
+        return LinearFit(combined(features, dual).T, intercept, strength)
     values, vectors = np.linalg.eigh(kernel.astype(np.float64))
     kept = values > values[-1] * 1e-10
     root = np.sqrt(values[kept])
     span = vectors[:, kept] * root
-    fitted = _search(estimator, span, labels, weights, n_jobs, random_state, kind)
-    w, intercept = _weights_of(fitted, len(labels.classes))
+    estimator = _tuned(kind, span, labels, weights, n_jobs, random_state)
+    found, w, intercept = _fit_span(estimator, span, labels, weights, n_jobs)
     dual = vectors[:, kept] @ (w.T / root[:, None])
-    strength = float(getattr(fitted, "C", getattr(fitted, "alpha", np.nan)))
-    return Learner(combined(features, dual), intercept, strength, fitted)
+    strength = float(getattr(estimator, "C", getattr(estimator, "alpha", np.nan)))
+    held_out = _held_out(
+        estimator, span[judged], labels.take(judged), weights[judged], n_jobs, random_state
+    )
+    return LinearFit(combined(features, dual).T, intercept, strength, found, held_out)
 
 
-def _estimator(kind: Any, random_state: Any) -> Any:
-    if isinstance(kind, str):
-        if kind == "svm":
-            return LinearSVC(random_state=random_state)
-        if kind == "logistic":
-            return LogisticRegression(max_iter=1000)
-        raise InvalidParameterError(
-            f"estimator must be 'ridge', 'svm', 'logistic' or a linear classifier, got {kind!r}"
-        )
-    if not hasattr(kind, "fit"):
+def _tuned(
+    kind: Any,
+    span: Array,
+    labels: Labels,
+    weights: Array,
+    n_jobs: int | None,
+    random_state: Any,
+) -> Any:
+    """A new learner, with C by cross-validation where it is ours to choose and classes allow it."""
+    estimator = _new_estimator(kind, random_state)
+    if not isinstance(kind, str) or not labels.exclusive:
+        return estimator
+    y = labels.targets.argmax(axis=1)
+    folds = min(FOLDS, int(np.bincount(y).min()))
+    if folds < 2:
+        return estimator
+    seed = random_state if isinstance(random_state, int | None) else None
+    cv = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    search = GridSearchCV(estimator, {"C": STRENGTHS_C}, cv=cv, n_jobs=n_jobs, refit=False)
+    search.fit(span, y, **_weighing(estimator, weights))
+    return estimator.set_params(**search.best_params_)
+
+
+def _new_estimator(kind: Any, random_state: Any) -> Any:
+    if isinstance(kind, str) and kind == "svm":
+        return LinearSVC(random_state=random_state)
+    if isinstance(kind, str) and kind == "logistic":
+        return LogisticRegression(max_iter=1000)
+    if isinstance(kind, str) or not hasattr(kind, "fit"):
         raise InvalidParameterError(
             f"estimator must be 'ridge', 'svm', 'logistic' or a linear classifier, got {kind!r}"
         )
     return clone(kind)
 
 
-def _search(
-    estimator: Any,
-    span: Array,
-    labels: Labels,
-    weights: Array | None,
-    n_jobs: int | None,
-    random_state: Any,
-    kind: Any,
-) -> Any:
-    """Fit, with C by cross-validation where it is ours to choose and classes allow it."""
-    options = _weighing(estimator, weights)
-    if labels.kind != "single":
-        return OneVsRestClassifier(estimator, n_jobs=n_jobs).fit(span, labels.targets > 0)
-    y = labels.targets.argmax(axis=1)
-    folds = min(FOLDS, int(np.bincount(y).min()))
-    if not isinstance(kind, str) or folds < 2:
-        return estimator.fit(span, y, **options)
-    seed = random_state if isinstance(random_state, int | None) else None
-    cv = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    search = GridSearchCV(estimator, {"C": STRENGTHS_C}, cv=cv, n_jobs=n_jobs)
-    return search.fit(span, y, **options).best_estimator_
-
-
-def _weighing(estimator: Any, weights: Array | None) -> dict[str, Any]:
+def _weighing(estimator: Any, weights: Array) -> dict[str, Any]:
     """Keyword arguments that pass the weights on, where there is something to pass on."""
-    if weights is None or np.ptp(weights) == 0:
+    if np.ptp(weights) == 0:
         return {}
     if not has_fit_parameter(estimator, "sample_weight"):
         raise InvalidParameterError(
@@ -126,19 +144,70 @@ def _weighing(estimator: Any, weights: Array | None) -> dict[str, Any]:
     return {"sample_weight": weights}
 
 
-def _weights_of(fitted: Any, n_classes: int) -> tuple[Array, Array]:
-    """Weights and intercepts, a row a class."""
-    parts = getattr(fitted, "estimators_", [fitted])
-    if not all(hasattr(part, "coef_") for part in parts):
+def _fit_span(
+    estimator: Any, span: Array, labels: Labels, weights: Array, n_jobs: int | None
+) -> tuple[Any, Array, Array]:
+    """The fitted learner, its weights and its intercepts, a row per class."""
+    options = _weighing(estimator, weights)
+    if labels.exclusive:
+        fitted = clone(estimator).fit(span, labels.targets.argmax(axis=1), **options)
+        return fitted, *_weights_of(fitted)
+    fits = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_class)(estimator, span, column, options) for column in labels.targets.T > 0
+    )
+    w, b = np.vstack([w for _, w, _ in fits]), np.array([b for _, _, b in fits])
+    return [fitted for fitted, _, _ in fits], w, b
+
+
+def _fit_class(
+    estimator: Any, span: Array, member: Array, options: dict[str, Any]
+) -> tuple[Any, Array, float]:
+    """One class against the rest; a class of all documents or of none is always decided so."""
+    if member.all() or not member.any():
+        return None, np.zeros(span.shape[1]), 1.0 if member.all() else -1.0
+    fitted = clone(estimator).fit(span, member, **options)
+    w, b = _weights_of(fitted)
+    return fitted, w[1], float(b[1])
+
+
+def _weights_of(fitted: Any) -> tuple[Array, Array]:
+    """Weights and intercepts, a row per class."""
+    if not hasattr(fitted, "coef_"):
         raise InvalidParameterError(
             f"estimator must be linear, with coef_ and intercept_ after fit; "
             f"{type(fitted).__name__} has none"
         )
-    if isinstance(fitted, OneVsRestClassifier):
-        w = np.vstack([part.coef_ for part in parts])
-        b = np.concatenate([np.atleast_1d(part.intercept_) for part in parts])
-    else:
-        w, b = np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_)
-    if len(w) == 1 and n_classes == 2:
+    w, b = np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_)
+    if len(w) == 1:
         w, b = np.vstack([-w, w]), np.concatenate([-b, b])
     return w, np.broadcast_to(b, len(w)).astype(np.float64)
+
+
+def _held_out(
+    estimator: Any,
+    span: Array,
+    labels: Labels,
+    weights: Array,
+    n_jobs: int | None,
+    random_state: Any,
+) -> Array:
+    """Decisions for each document by cross-validation, at the chosen strength."""
+    n = len(span)
+    fold = check_random_state(random_state).permutation(np.arange(n) % min(FOLDS, n))
+    decisions = np.empty((n, len(labels.classes)))
+    for number in np.unique(fold):
+        inside, outside = fold == number, np.flatnonzero(fold != number)
+        present = (labels.targets[outside] > 0).any(axis=0) | (not labels.exclusive)
+        if present.sum() == 1 and labels.exclusive:
+            decisions[inside] = np.where(present, 1.0, -1.0)
+            continue
+        known = labels.take(outside)
+        known = Labels(known.labelled, known.targets[:, present], labels.classes, labels.kind)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the learner itself has warned
+            _, w, b = _fit_span(estimator, span[outside], known, weights[outside], n_jobs)
+        found = span[inside] @ w.T + b
+        # a class that was not there to be learned is the last choice
+        decisions[inside] = found.min(axis=1, keepdims=True) - 1.0
+        decisions[np.ix_(inside, present)] = found
+    return decisions

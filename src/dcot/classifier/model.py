@@ -2,60 +2,56 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from dcot.classifier.calibration import learn_temperature, probabilities
-from dcot.classifier.estimate import Estimate, estimate
-from dcot.classifier.inputs import (
-    check_enough,
-    check_weights,
-    class_weights,
-    is_text,
-    without_zeros,
+from dcot.classifier.explanation import Explanation, explain_decision
+from dcot.classifier.fit import (
+    ClassifierOptions,
+    FittedClassifier,
+    fit_classifier,
+    refit_classifier,
 )
-from dcot.classifier.labels import Labels, read_labels, without_duplicates
-from dcot.classifier.learners import fit_linear
-from dcot.classifier.ridge import KernelRidge
-from dcot.classifier.selection import (
-    Candidate,
-    Choice,
-    input_kernel,
-    read_grid,
-    select,
-    star,
-    table,
+from dcot.classifier.labels import hits, read_labels
+from dcot.classifier.selection import base_options, candidates_for
+from dcot.classifier.state import (
+    add_classifier,
+    classifier_facts,
+    read_classifier,
+    read_representation,
 )
-from dcot.classifier.state import SaveableClassifier
-from dcot.classifier.telling import TellingClassifier
-from dcot.core.centred import Matrix, canonical
-from dcot.core.fit import FitOptions
-from dcot.core.moments import Moments
-from dcot.core.representation import Representation, products
+from dcot.classifier.suggestion import suggest_rows
+from dcot.core.centred import Matrix, as_documents, precision
+from dcot.core.fit import check_weights
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
+from dcot.estimator import DCoT
 from dcot.explain import Meaning, Readable, Reader
-from dcot.explain.reader import refuse_names
+from dcot.persistence import Contents
+from dcot.persistence.contents import setting
+from dcot.persistence.saving import Saveable, build, decode_parameters, encode_parameters
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import parse_bytes
-from dcot.vectorizer import DCoTVectorizer
+from dcot.text.inputs import is_text
+from dcot.text.streams import as_column
+from dcot.vectorizer import SAVING_ADVICE, DCoTVectorizer
 
 Array = NDArray[Any]
 
-# Settings are judged on at most so many labelled documents: n³ work for each of them.
-JUDGED = 1500
+TOL = 1e-3  # of the default vectorizer
+_CLASSIFY = object()  # predict: documents without a known term are classified like any other
 
 
-class DCoTClassifier(
-    TellingClassifier, Readable, SaveableClassifier, ClassifierMixin, BaseEstimator
-):
+class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, BaseEstimator):
     """Classify documents from few labels and many unlabelled documents.
 
     A dCoT representation is learned on all documents, a linear classifier on those with labels.
@@ -65,35 +61,44 @@ class DCoTClassifier(
     Parameters
     ----------
     vectorizer : DCoTVectorizer or None
-        How texts are counted and weighed; its settings of dCoT itself are not used. Not used for
-        documents given as a matrix.
+        How texts are counted and weighed, and the DCoT that is learned; of documents given as a
+        matrix, only the latter matters. Its noise and shrinkage (of the first layer), features and
+        number of prototypes are the default that the other candidates have to beat; no candidate
+        has more prototypes. Everything else is used as it is. ``n_components`` must be None.
+        None: ``DCoTVectorizer(tol=1e-3)``, which is precise enough to classify.
     selection : {"loo", "none"}
         ``"none"`` takes the defaults, and only chooses the classifier's strength.
     grid : mapping or None
         Values to choose from for ``"noise"``, ``"shrinkage"``, ``"n_prototypes"`` and
-        ``"features"``; the first of each is the default that the others have to beat.
+        ``"features"``, instead of the usual ones; the first of each is the default that the others
+        have to beat.
     estimator : {"ridge", "svm", "logistic"} or a linear scikit-learn classifier
-        The final learner.
+        The final learner. Candidates are compared by ridge in any case.
     class_weight : "balanced", mapping or None
-        As in scikit-learn.
+        As in scikit-learn, for the linear classifier: the representation does not see classes.
     unlabelled_label : label
-        What marks a document without a label in ``y``, besides None; -1 as in scikit-learn.
+        Label value that marks unlabelled rows, besides None, NaN, NA and ``""``; -1 as in
+        scikit-learn.
     n_jobs : int or None
         For the cross-validation of learners other than ridge.
     memory_limit : int, str or None
-        Bytes (or "4GB") that learning the representation may use.
+        Bytes (or "4GB") that learning the representation may use. None: the vectorizer's.
     random_state : int, RandomState or None
-        For the folds and, with many labels, the documents that settings are judged on.
+        For the folds and, with many labels, the documents that candidates are judged on.
     verbose : bool
         Show progress on standard error.
 
     Attributes
     ----------
     classes_ : the labels, sorted
-    setting_ : the chosen setting
+    coef_, intercept_ : of the linear classifier on the features; a row, and a number, per class
+    vectorizer_ : the fitted ``DCoTVectorizer`` with the chosen settings; None for a matrix. It
+        transforms, explains words, and can be searched with ``SearchIndex``.
+    dcot_ : the fitted ``DCoT`` in it, or the one of a matrix
+    best_params_, best_index_ : the chosen settings, and their place in ``cv_results_``
     cv_results_ : every candidate with its leave-one-out scores, like GridSearchCV's
     estimate_ : cross-validated accuracy and macro-F1 beside majority class and TF-IDF
-    calibrated_ : whether there were labels enough to calibrate ``predict_proba``
+    calibrated_ : whether there were enough labels to calibrate ``predict_proba``
 
     Examples
     --------
@@ -103,6 +108,8 @@ class DCoTClassifier(
     >>> model.predict(["opec output", "corn harvest"]).tolist()
     ['oil', 'grain']
     """
+
+    _saved_as: ClassVar = "DCoTClassifier"
 
     def __init__(
         self,
@@ -129,8 +136,6 @@ class DCoTClassifier(
         self.random_state = random_state
         self.verbose = verbose
 
-    _saved_as = "DCoTClassifier"
-
     # -- learning ---------------------------------------------------------------------------
 
     def fit(
@@ -145,40 +150,39 @@ class DCoTClassifier(
 
         Parameters
         ----------
-        documents : texts, or a matrix documents × terms
-        y : a label for each, None or ``unlabelled_label`` for those without; or an indicator
+        documents : texts (a list, column, generator, reader or source), or a matrix documents ×
+            terms
+        y : a label for each, None or ``unlabelled_label`` for unlabelled ones; or an indicator
             matrix; or a list of labels for each document
         unlabelled : more documents without labels, of the same kind
-        sample_weight : of each of ``documents``, for the classifier
+        sample_weight : how often each of ``documents`` counts, for the representation and for the
+            classifier
         """
-        if self.selection not in ("loo", "none"):
-            raise InvalidParameterError(
-                f"selection must be 'loo' or 'none', got {self.selection!r}"
-            )
-        settings = star(read_grid(self.grid))
-        X, n = self._read_training(documents, unlabelled)
+        vectorizer, options = self._options()
+        if is_text(documents):
+            pipeline, dcot = vectorizer.new_parts()
+            texts = as_column(documents)
+            n, names = len(texts), None
+            if unlabelled is not None:
+                texts = texts.append(as_column(unlabelled))
+            X = pipeline.fit_transform(texts)
+            X = as_documents(X, precision(dcot.dtype, X.dtype))
+            base = options.base.named(pipeline.terms)
+        else:
+            pipeline, dcot = None, vectorizer.new_parts()[1]
+            X, n, names = self._read_new(documents, unlabelled, dcot.dtype)
+            base = options.base.named(names)
         labels = read_labels(y, n, self.unlabelled_label)
-        weights = check_weights(sample_weight, n, X.shape[0])
-        if weights is not None and not weights.all():  # documents that count zero times
-            X, labels, weights = without_zeros(X, labels, weights)
-        check_enough(labels)
-        self.n_labelled_, self.n_documents_ = len(labels.labelled), X.shape[0]
-        labels, own = self._distinct(X, labels, weights)
-        judged = self._judged(labels)
-        choice = select(
-            X,
-            labels.labelled[judged],
-            labels.targets[judged],
-            settings if self.selection == "loo" else settings[:1],
-            self._common(),
-            own[judged],
-            weights,
-        )
-        self._adopt(X, labels, own, judged, choice)
-        return self
+        weights = check_weights(sample_weight, n)
+        if weights is not None:
+            weights = np.concatenate([weights, np.ones(X.shape[0] - n)])
+        found = fit_classifier(X, labels, weights, replace(options, base=base))
+        dcot.set_params(**found.candidate.parameters(dcot))._store(found.dcot, names)
+        made = None if pipeline is None else DCoTVectorizer.of_fitted(pipeline, dcot)
+        return self._store(found, made, dcot)
 
     def refit(self, documents: Any, y: Any, *, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the classifier anew from these labels, on the representation as it is.
+        """Learn the classifier again from these labels, on the representation as it is.
 
         For more labels, corrected ones or other classes, also after ``dcot.load``. Settings stay as
         they were chosen, but for the classifier's strength; the new estimate does not count their
@@ -187,157 +191,199 @@ class DCoTClassifier(
         Parameters
         ----------
         documents : texts or a matrix, as in ``fit``: all labelled documents, not just new ones
-        y : their labels; documents without one are passed over
+        y : their labels; unlabelled documents are skipped
         sample_weight : of each document
         """
-        X = self._weigh(documents)
+        fitted = self._fitted()
+        X = self._read(documents)
         labels = read_labels(y, X.shape[0], self.unlabelled_label)
-        weights = check_weights(sample_weight, X.shape[0], X.shape[0])
-        if weights is not None and not weights.all():
-            X, labels, weights = without_zeros(X, labels, weights)
-        check_enough(labels)
-        n_labelled = len(labels.labelled)
-        labels, own = self._distinct(X, labels, weights)
-        judged = self._judged(labels)
-        parts = self._machine.parts(X[labels.labelled[judged]])
-        kernel = products(parts, parts)
-        ridge = KernelRidge.fit(kernel, labels.targets[judged], weights=own[judged])
-        layers = list(self._machine.layers)
-        choice = Choice([Candidate(self.setting_, ridge)], 0, layers, self.prototypes_)
-        self._adopt(X, labels, own, judged, choice)
-        self.n_labelled_ = n_labelled
+        weights = check_weights(sample_weight, X.shape[0])
+        found = refit_classifier(fitted, X, labels, weights, self._options()[1])
+        return self._store(found, self.vectorizer_, self.dcot_)
+
+    def _options(self) -> tuple[DCoTVectorizer, ClassifierOptions]:
+        """The parameters, checked; and the vectorizer, or the default one."""
+        if self.selection not in ("loo", "none"):
+            raise InvalidParameterError(
+                f"selection must be 'loo' or 'none', got {self.selection!r}"
+            )
+        vectorizer = DCoTVectorizer(tol=TOL) if self.vectorizer is None else self.vectorizer
+        if not isinstance(vectorizer, DCoTVectorizer):
+            raise InvalidTypeError(
+                f"vectorizer must be a DCoTVectorizer or None, got {type(vectorizer).__name__}"
+            )
+        dcot = vectorizer.new_parts()[1]
+        tried = candidates_for(dcot, self.grid)
+        base = base_options(dcot)
+        if self.memory_limit is not None:
+            base = replace(base, memory_limit=parse_bytes(self.memory_limit))
+        if self.verbose:
+            base = replace(base, progress=progress_for(True))
+        return vectorizer, ClassifierOptions(
+            tried if self.selection == "loo" else tried[:1],
+            base,
+            self.estimator,
+            self.class_weight,
+            self.n_jobs,
+            self.random_state,
+        )
+
+    def _store(
+        self, found: FittedClassifier, vectorizer: DCoTVectorizer | None, dcot: DCoT
+    ) -> Self:
+        """Make this what the classifier has learned, and nothing else."""
+        self._learned = found
+        self.vectorizer_, self.dcot_ = vectorizer, dcot
+        self.classes_, self.coef_, self.intercept_ = found.classes, found.coef, found.intercept
+        self.strength_, self.estimator_ = found.strength, found.estimator
+        self.cv_results_, self.best_index_ = found.cv_results, found.best_index
+        self.best_params_ = found.cv_results["params"][found.best_index]
+        self.estimate_, self.temperature_ = found.estimate, found.temperature
+        self.calibrated_ = found.calibrated
+        self.n_documents_, self.n_labelled_ = found.n_documents, found.n_labelled
+        self.prototypes_, self.n_features_in_ = found.dcot.prototypes, found.dcot.n_terms
+        if hasattr(dcot, "feature_names_in_"):
+            self.feature_names_in_ = dcot.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self
 
-    def _distinct(self, X: Matrix, labels: Labels, weights: Array | None) -> tuple[Labels, Array]:
-        """Labelled documents once each, with the weight they have in learning the classifier."""
-        own = np.ones(X.shape[0]) if weights is None else weights
-        own = own[labels.labelled]
-        if self.class_weight is not None:
-            if labels.kind != "single":
-                raise InvalidParameterError("class_weight needs one label a document")
-            names = labels.classes[labels.targets.argmax(axis=1)]
-            # balanced by the weight, not by the number, of documents
-            own = own * class_weights(self.class_weight, labels.classes, names, own)
-        first, own = without_duplicates(X[labels.labelled], labels.targets, own)
-        kept = replace(labels, labelled=labels.labelled[first], targets=labels.targets[first])
-        return kept, own
+    # -- documents --------------------------------------------------------------------------
 
-    def _read_training(self, documents: Any, unlabelled: Any) -> tuple[Matrix, int]:
-        """All documents as a matrix, and how many of them came with ``y``."""
-        self._from_text = is_text(documents)
-        if self._from_text:
-            pattern: DCoTVectorizer = clone(self.vectorizer or DCoTVectorizer())
-            given = list(documents)
-            texts = given + list(() if unlabelled is None else unlabelled)
-            pipeline, _ = pattern.new_parts()
-            self.counter_, self.weighting_ = pipeline.counter, pipeline.weighting
-            X = canonical(pipeline.fit_transform(texts), np.dtype(np.float32))
-            self.n_features_in_ = X.shape[1]
-            return X, len(given)
-        X = self._read_matrix(documents, reset=True)
-        n = X.shape[0]
-        if unlabelled is None:
-            return X, n
-        more = self._read_matrix(unlabelled, reset=False)
-        if sp.issparse(X) or sp.issparse(more):
-            return canonical(sp.vstack([sp.csr_array(X), sp.csr_array(more)]), X.dtype), n
-        return np.vstack([X, more]).astype(X.dtype), n
+    def _read_new(
+        self, documents: Any, unlabelled: Any, dtype: Any
+    ) -> tuple[Matrix, int, Array | None]:
+        """A matrix of all documents, how many came with ``y``, and the names of the columns."""
+        taster = copy(self)  # scikit-learn notes the columns on it, and this fit may yet fail
+        X = taster._validated(documents, reset=True)
+        n, dtype = X.shape[0], precision(dtype, X.dtype)
+        if unlabelled is not None:
+            more = taster._validated(unlabelled, reset=False)
+            sparse = sp.issparse(X) or sp.issparse(more)
+            X = sp.vstack([sp.csr_array(X), sp.csr_array(more)]) if sparse else np.vstack([X, more])
+        return as_documents(X, dtype), n, taster.__dict__.get("feature_names_in_")
 
-    def _read_matrix(self, X: Any, reset: bool) -> Matrix:
+    def _read(self, documents: Any) -> Matrix:
+        """Documents of the kind that the classifier was fitted on, as its layers read them."""
+        dtype = self._fitted().dcot.dtype
+        if self.vectorizer_ is None:
+            return as_documents(self._validated(documents, reset=False), dtype)
+        if not is_text(documents, empty=True):
+            raise InvalidTypeError("this classifier was fitted on texts: give it a list of texts")
+        return as_documents(self.vectorizer_.weigh(documents), dtype)
+
+    def _validated(self, X: Any, reset: bool) -> Any:
         try:
-            X = validate_data(self, X, reset=reset, accept_sparse=["csr", "csc", "coo"])
+            return validate_data(self, X, reset=reset, accept_sparse=["csr", "csc", "coo"])
         except ValueError as error:
             raise InvalidInputError(str(error)) from error
         except TypeError as error:
             raise InvalidTypeError(str(error)) from error
-        dtype = np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
-        return canonical(X, dtype) if sp.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
-
-    def _judged(self, labels: Labels) -> Array:
-        """Positions among the labelled documents of those that settings are judged on."""
-        count = len(labels.labelled)
-        if count <= JUDGED:
-            return np.arange(count)
-        generator = check_random_state(self.random_state)
-        return np.sort(generator.choice(count, JUDGED, replace=False))
-
-    def _common(self) -> FitOptions:
-        return FitOptions(
-            tol=1e-3,
-            memory_limit=parse_bytes(self.memory_limit),
-            progress=progress_for(self.verbose),
-        )
-
-    def _adopt(
-        self, X: Matrix, labels: Labels, weights: Array, judged: Array, choice: Choice
-    ) -> None:
-        """Learn the final classifier, calibrate it, and estimate how good it is."""
-        setting = choice.setting
-        self.setting_, self.prototypes_ = setting, choice.prototypes
-        self.classes_, self._kind = labels.classes, labels.kind
-        targets = labels.targets[judged]
-        self.cv_results_ = table(choice, targets)
-        representation = Representation(choice.layers, setting.output, "unit")
-        rows = X[labels.labelled]
-        learner = fit_linear(
-            self.estimator,
-            representation.parts(rows),
-            labels,
-            choice.ridge,
-            weights,
-            self.n_jobs,
-            self.random_state,
-        )
-        self.strength_, self.estimator_ = learner.strength, learner.estimator
-        self.intercept_ = learner.intercept
-        dtype = choice.layers[0].coef_.dtype
-        coef = np.ascontiguousarray(learner.coef, dtype=dtype)
-        self._machine = replace(representation, components=coef)
-        self._labelled_rows, self._alpha = rows, choice.ridge.alpha
-        self._labelled_terms = Moments.of(rows).document_frequency > 0
-        exclusive = labels.kind == "single"
-        self.temperature_, self.calibrated_ = learn_temperature(
-            choice.ridge.held_out, targets, weights[judged], exclusive
-        )
-        tfidf = KernelRidge.fit(input_kernel(rows[judged]), targets, weights=weights[judged])
-        self.estimate_: Estimate = estimate(choice, targets, tfidf, exclusive, self.random_state)
 
     # -- using ------------------------------------------------------------------------------
 
+    def transform(self, documents: Any) -> Any:
+        """Features of documents: what the linear classifier sees."""
+        fitted = self._fitted()
+        return fitted.dcot.representation.transform(self._read(documents))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the features, such as ``dcot1_oil``: layer and prototype."""
+        self._fitted()
+        model = self.dcot_ if self.vectorizer_ is None else self.vectorizer_
+        return model.get_feature_names_out(input_features)
+
     def decision_function(self, documents: Any) -> Array:
         """Decision values, documents × classes; for two classes those of the second."""
-        decisions = self._decisions(documents)
-        return decisions[:, 1] if self._two_classes else decisions
+        fitted = self._fitted()
+        decisions = fitted.decisions(self._read(documents))
+        return decisions[:, 1] if fitted.exclusive and len(fitted.classes) == 2 else decisions
 
-    def predict(self, documents: Any) -> Any:
-        """Labels in the form that they were given in ``fit``."""
-        decisions = self._decisions(documents)
-        if self._kind == "single":
-            return self.classes_[decisions.argmax(axis=1)]
-        positive = decisions > 0
-        if self._kind == "indicator":
-            return positive.astype(int)
-        return [tuple(self.classes_[row]) for row in positive]
+    def predict(self, documents: Any, *, unknown: Any = _CLASSIFY) -> Any:
+        """Labels in the form that they were given in ``fit``.
+
+        Parameters
+        ----------
+        documents : texts or a matrix, as in ``fit``
+        unknown : the label for documents without any known term (``has_known_terms``). By default
+            they are classified like others, though nothing in them speaks for any class.
+        """
+        fitted = self._fitted()
+        X = self._read(documents)
+        decisions = fitted.decisions(X)
+        if fitted.exclusive:
+            predicted = fitted.classes[decisions.argmax(axis=1)]
+        elif fitted.kind == "indicator":
+            return (decisions > 0).astype(int)
+        else:
+            return [tuple(fitted.classes[row].tolist()) for row in decisions > 0]
+        if unknown is not _CLASSIFY and not (known := _has_terms(X)).all():
+            predicted = predicted.astype(object)
+            predicted[~known] = unknown
+        return predicted
+
+    def has_known_terms(self, documents: Any) -> Array:
+        """Whether each document has any term that the model knows."""
+        return _has_terms(self._read(documents))
 
     def predict_proba(self, documents: Any) -> Array:
         """Probabilities by class, calibrated on held-out decisions if ``calibrated_`` says so."""
-        return probabilities(self._decisions(documents), self.temperature_, self._kind == "single")
+        fitted = self._fitted()
+        return fitted.probabilities(fitted.decisions(self._read(documents)))
 
     def score(self, documents: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of documents whose labels are all predicted; unseen labels count as errors."""
+        """Share of labelled documents whose labels are all predicted; unseen labels are errors."""
         predicted = self.predict(documents)
-        if self._kind == "indicator":
-            hits = (np.asarray(y) == predicted).all(axis=1)
-        elif self._kind == "sets":
-            hits = np.array([set(a) == set(b) for a, b in zip(y, predicted, strict=True)])
-        else:
-            truth = np.asarray(y)
-            if len(truth) != len(predicted):
-                raise InvalidInputError(
-                    f"{len(predicted)} documents, but {len(truth)} labels to score them by"
-                )
-            hits = truth == predicted
-        return float(np.average(hits, weights=sample_weight))
+        labelled, right = hits(y, predicted, self._learned.kind, self.unlabelled_label)
+        if not labelled.any():
+            raise InvalidInputError("no document has a label to score it by")
+        weights = check_weights(sample_weight, len(labelled))
+        return float(np.average(right, weights=None if weights is None else weights[labelled]))
+
+    # -- reading the model ------------------------------------------------------------------
+
+    def explain(self, document: Any, target: Any = None, *, against: Any = None) -> Explanation:
+        """Which words speak for a class, and through which prototypes.
+
+        Parameters
+        ----------
+        document : one text, or one row of a matrix
+        target : the class; by default the predicted one, against the runner-up
+        against : explain the decision for ``target`` minus that for this class, which is what
+            separates the two
+        """
+        fitted = self._fitted()
+        X = self._read([document] if isinstance(document, str) else document)
+        if X.shape[0] != 1:
+            raise InvalidInputError(f"explain takes one document, got {X.shape[0]}")
+        chosen = None if target is None else self._column("target", target)
+        other = None if against is None else self._column("against", against)
+        return explain_decision(X, fitted, self._reader().terms, chosen, other)
+
+    def suggest(self, documents: Any, k: int = 10) -> Array:
+        """The documents to label next: uncertain ones that say most about the others.
+
+        Label them, add them to the labelled ones, and ``fit`` or ``refit``. Of more than 2000
+        documents, the most uncertain thousand and a random thousand are considered. Suggested
+        documents are harder than others: with their labels, ``estimate_`` is too low.
+
+        Parameters
+        ----------
+        documents : texts or a matrix, without labels
+        k : how many
+
+        Returns
+        -------
+        array of int
+            Positions in ``documents``, the most informative first.
+        """
+        fitted = self._fitted()
+        X = self._read(documents)
+        if not isinstance(k, int | np.integer) or not 1 <= k <= X.shape[0]:
+            raise InvalidParameterError(
+                f"k must be a whole number from 1 to the {X.shape[0]} documents, got {k!r}"
+            )
+        return suggest_rows(X, fitted, int(k), check_random_state(self.random_state))
 
     def meaning(self, document: Any, k: int = 10, *, names: Any = None) -> Meaning:
         """What a word or a document means to the representation, whatever the classes.
@@ -353,54 +399,84 @@ class DCoTClassifier(
         """
         return self._reader(names).explain(document, k)
 
+    def summary(self) -> str:
+        """What was chosen and how accurate to expect it, in a paragraph."""
+        return self._fitted().summary()
+
+    def report(self) -> str:
+        """The summary and the estimates as a table; a warning where TF-IDF is not beaten."""
+        text = f"{self.summary()}\n\n{self.estimate_.table()}"
+        if not self.calibrated_:
+            text += "\n\nToo few labels to calibrate predict_proba."
+        if self.estimate_.beaten:
+            warnings.warn(self.estimate_.warning(), stacklevel=2)
+            text += f"\n\nWarning: {self.estimate_.warning()}"
+        return text
+
     def _reader(self, names: Any = None) -> Reader:
-        self._check_fitted()
-        layers, prototypes = self._machine.layers, self.prototypes_
-        if not self._from_text:
-            known = getattr(self, "feature_names_in_", None)
-            return Reader.of_matrix(layers, prototypes, self._weigh, names=names, known=known)
-        refuse_names(names)
-        return Reader(
-            layers,
-            prototypes,
-            self._terms(),
-            self._weigh,
-            self.weighting_.transform,
-            self.counter_.analyze,
-            frequency=-self.weighting_.idf_,
-        )
+        self._fitted()
+        if self.vectorizer_ is not None:
+            return self.vectorizer_._reader(names)
+        return self.dcot_._reader(names)
 
-    def _decisions(self, documents: Any) -> Array:
-        self._check_fitted()
-        X = self._weigh(documents)
-        return np.asarray(self._machine.transform(X) + self.intercept_)
+    def _column(self, name: str, target: Any) -> int:
+        found = np.flatnonzero(self.classes_ == target)
+        if not len(found):
+            raise InvalidParameterError(
+                f"{name} must be one of the classes {self.classes_.tolist()[:10]}, got {target!r}"
+            )
+        return int(found[0])
 
-    def _weigh(self, documents: Any) -> Matrix:
-        if not self._from_text:
-            X = self._read_matrix(documents, reset=False)
-        else:
-            if not is_text(documents):
-                raise InvalidTypeError(
-                    "this classifier was fitted on texts: give it a list of texts"
-                )
-            X = self.weighting_.transform(self.counter_.transform(documents))
-        dtype = self._machine.layers[0].coef_.dtype
-        return canonical(X, dtype) if sp.issparse(X) else X.astype(dtype, copy=False)
+    # -- saving -----------------------------------------------------------------------------
 
-    @property
-    def _two_classes(self) -> bool:
-        return self._kind == "single" and len(self.classes_) == 2
+    def _contents(self, keep_moments: bool) -> Contents:
+        fitted = self._fitted()
+        if keep_moments:
+            raise InvalidParameterError(
+                "a classifier keeps no moments, because it learns from all documents at once: save "
+                "with keep_moments=False; refit takes more labels after loading"
+            )
+        parameters = {**self.get_params(deep=False), "vectorizer": None}
+        model = self.dcot_ if self.vectorizer_ is None else self.vectorizer_
+        contents = model._contents(False)
+        contents.kind = self._saved_as
+        contents.facts = classifier_facts(fitted, self.estimator)
+        add_classifier(contents, fitted, parameters, self.vectorizer_ is not None)
+        if self.vectorizer is not None:
+            short = encode_parameters(self.vectorizer.short_params(), SAVING_ADVICE)
+            contents.settings["vectorizer"] = {"parameters": short}
+        return contents
 
-    def _check_fitted(self) -> None:
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        inner, from_text = read_representation(contents)
+        vectorizer = DCoTVectorizer._from_contents(inner) if from_text else None
+        dcot = DCoT._from_contents(inner) if vectorizer is None else vectorizer.dcot_
+        model: Self = build(cls, contents.settings)
+        if "vectorizer" in contents.settings:
+            own = setting(contents.settings, "vectorizer", dict)
+            model.vectorizer = DCoTVectorizer(**decode_parameters(own))
+        return model._store(read_classifier(contents, dcot._fitted()), vectorizer, dcot)
+
+    # -- what scikit-learn asks for ---------------------------------------------------------
+
+    def _fitted(self) -> FittedClassifier:
         if not self.__sklearn_is_fitted__():
             raise not_fitted(self)
+        return self._learned
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_machine")
+        return hasattr(self, "_learned")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.string = True
         tags.classifier_tags.multi_label = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _has_terms(X: Matrix) -> Array:
+    """Which rows have any value."""
+    return np.asarray(np.diff(X.indptr) > 0 if sp.issparse(X) else X.any(axis=1))

@@ -1,14 +1,15 @@
-"""Choosing settings on few labels, honestly: closed-form leave-one-out, and a prior on the default.
+"""Choosing settings on few labels: closed-form leave-one-out, and a preference for the default.
 
-The candidates form a star: the default, and the default with one thing changed. Each is judged by
+The candidates form a star: the default, and the default with one setting changed. Each is judged by
 the squared error of predicting every labelled document from the others. With few labels these
-errors are noisy, so another setting replaces the default only if it is better by more than one
+errors are noisy, so another candidate replaces the default only if it is better by more than one
 standard error of the difference, document by document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -19,31 +20,25 @@ from numpy.typing import NDArray
 from dcot.classifier.ridge import KernelRidge
 from dcot.core.centred import Matrix
 from dcot.core.fit import FitOptions, FittedDCoT, fit_path
-from dcot.core.layers import Layer
+from dcot.core.options import check_integer, check_noise, check_number
 from dcot.core.representation import Representation
 from dcot.errors import InvalidParameterError
+from dcot.estimator import DCoT
 
 Array = NDArray[Any]
 
-LAYER_2_NOISE = 0.8
-# The first of each is the default; see docs/defaults.md for the study behind it.
+# Values to choose from; the first of each is the default of DCoT. docs/defaults.md has the study.
 GRID: dict[str, tuple[Any, ...]] = {
     "noise": (0.9, 0.8, 0.95),
     "shrinkage": (1.0, 0.3, 3.0),
     "n_prototypes": (3000, 1000),
     "features": ("both layers", "layer 1", "layer 2", "x and both layers"),
 }
-FORMS = {
-    "both layers": (2, "layers"),
-    "layer 1": (1, "layers"),
-    "layer 2": (2, "last"),
-    "x and both layers": (2, "concat"),
-}
 
 
 @dataclass(frozen=True)
-class Setting:
-    """One candidate. ``noise`` and ``shrinkage`` are those of the first layer."""
+class Candidate:
+    """Settings to be judged. ``noise`` and ``shrinkage`` are those of the first layer."""
 
     noise: float
     shrinkage: float
@@ -52,147 +47,224 @@ class Setting:
 
     @property
     def n_layers(self) -> int:
-        return FORMS[self.features][0]
+        return layers_and_output(self.features)[0]
 
     @property
     def output(self) -> str:
-        return FORMS[self.features][1]
+        return layers_and_output(self.features)[1]
 
-    def parameters(self) -> dict[str, Any]:
-        """The same as parameters of ``DCoT``."""
+    def options(self, base: FitOptions) -> FitOptions:
+        """The options of a fit; what is not chosen here is as in ``base``."""
+        depth = self.n_layers
+        return replace(
+            base,
+            noise=(self.noise, *base.noise[1:])[:depth],
+            shrinkage=(self.shrinkage, *base.shrinkage[1:])[:depth],
+            n_prototypes=self.n_prototypes,
+            output=self.output,
+        )
+
+    def parameters(self, dcot: DCoT | None = None) -> dict[str, Any]:
+        """The same as parameters of ``DCoT``; what is not chosen here is as in ``dcot``."""
+        options = self.options(base_options(DCoT() if dcot is None else dcot))
         return {
-            "noise": (self.noise, LAYER_2_NOISE),
-            "shrinkage": (self.shrinkage, 0.0),
-            "n_prototypes": self.n_prototypes,
-            "n_layers": self.n_layers,
-            "output": self.output,
+            "noise": options.noise,
+            "shrinkage": options.shrinkage,
+            "n_prototypes": options.n_prototypes,
+            "n_layers": options.n_layers,
+            "output": options.output,
         }
 
 
-@dataclass
-class Candidate:
-    """A setting and how it did on the labelled documents."""
+def layers_and_output(features: str) -> tuple[int, str]:
+    """The number of layers and the ``output`` of a DCoT with these features.
 
-    setting: Setting
-    ridge: KernelRidge
+    >>> layers_and_output("both layers"), layers_and_output("x and 3 layers")
+    ((2, 'layers'), (3, 'concat'))
+    """
+    found = re.fullmatch(r"(x and )?(?:(both|\d\d?) layers|layer (\d\d?))", str(features))
+    if found is not None:
+        several, single = found[2], found[3]
+        depth = 2 if several == "both" else int(several or single)
+        if several or depth == 1:
+            return depth, "concat" if found[1] else "layers"
+        if depth > 1 and not found[1]:
+            return depth, "last"
+    raise InvalidParameterError(
+        f"grid['features'] has {features!r}, expected some of {list(GRID['features'])}, or the "
+        "like for more layers, such as '3 layers', 'layer 3', 'x and 3 layers'"
+    )
 
 
-@dataclass
-class Choice:
-    """What was tried and what was taken."""
+def features_of(n_layers: int, output: str) -> str:
+    """The name of the features of a DCoT: the inverse of ``layers_and_output``."""
+    if output == "last" or (n_layers == 1 and output == "layers"):
+        return f"layer {n_layers}"
+    layers = {1: "layer 1", 2: "both layers"}.get(n_layers, f"{n_layers} layers")
+    return f"x and {layers}" if output == "concat" else layers
 
-    candidates: list[Candidate]
-    chosen: int
-    layers: list[Layer]  # the stack of the chosen setting
-    prototypes: Array  # and its columns
 
-    @property
-    def setting(self) -> Setting:
-        return self.candidates[self.chosen].setting
+# -- the candidates -----------------------------------------------------------------------------
 
-    @property
-    def ridge(self) -> KernelRidge:
-        return self.candidates[self.chosen].ridge
+
+def base_options(dcot: DCoT) -> FitOptions:
+    """The options that candidates share: those of ``dcot``, for as many layers as may be tried."""
+    if dcot.n_components is not None:
+        raise InvalidParameterError(
+            f"n_components must be None in a classifier, got {dcot.n_components!r}: it learns "
+            "from all features, which compressed ones would only approximate"
+        )
+    deepest = max(layers_and_output(features)[0] for features in GRID["features"])
+    asked = dcot._options()
+    if asked.n_layers >= deepest:
+        return asked
+    return DCoT(**{**dcot.get_params(), "n_layers": deepest})._options()
+
+
+def candidates_for(dcot: DCoT, grid: Mapping[str, Sequence[Any]] | None = None) -> list[Candidate]:
+    """The settings of ``dcot`` first, then one change at a time; each with all features.
+
+    ``grid`` replaces values of ``GRID``; its first values come before the settings of ``dcot``.
+    Without it, no candidate has more prototypes than ``dcot``: they decide on the size of a model.
+    """
+    own = dcot._options()
+    start = {
+        "noise": own.noise[0],
+        "shrinkage": own.shrinkage[0],
+        "n_prototypes": own.n_prototypes,
+        "features": features_of(own.n_layers, own.output),
+    }
+    values = {name: (start[name], *(v for v in GRID[name] if v != start[name])) for name in GRID}
+    values["n_prototypes"] = tuple(r for r in values["n_prototypes"] if r <= own.n_prototypes)
+    if not isinstance(own.prototypes, str) and not callable(own.prototypes):
+        values["n_prototypes"] = (own.n_prototypes,)  # they are given, and so is their number
+    values |= read_grid(grid)
+    centre = Candidate(*(values[name][0] for name in GRID))
+    bases = [centre]
+    for name in ("noise", "shrinkage", "n_prototypes"):
+        bases += [replace(centre, **{name: value}) for value in values[name][1:]]
+    return [replace(base, features=name) for base in bases for name in values["features"]]
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "noise": check_noise,
+    "shrinkage": lambda value: check_number("shrinkage", value),
+    "n_prototypes": lambda value: check_integer("n_prototypes", value),
+    "features": layers_and_output,
+}
 
 
 def read_grid(grid: Mapping[str, Sequence[Any]] | None) -> dict[str, tuple[Any, ...]]:
-    """The default grid with some of its entries replaced; the first value of each is the prior."""
-    given = dict(grid or {})
-    unknown = set(given) - set(GRID)
-    if unknown:
-        raise InvalidParameterError(
-            f"grid has {sorted(unknown)}, expected some of {sorted(GRID)}, each with its values"
-        )
-    for name, values in given.items():
-        if isinstance(values, str) or not len(values):
+    """Values to choose from, checked."""
+    found = {}
+    for name, values in dict(grid or {}).items():
+        if name not in GRID:
+            raise InvalidParameterError(
+                f"grid has {name!r}, expected some of {sorted(GRID)}, each with its values"
+            )
+        if isinstance(values, str) or not hasattr(values, "__iter__") or not len(tuple(values)):
             raise InvalidParameterError(f"grid[{name!r}] must be a list of values, got {values!r}")
-    bad = [form for form in given.get("features", ()) if form not in FORMS]
-    if bad:
-        raise InvalidParameterError(
-            f"grid['features'] has {bad[0]!r}, expected some of {list(FORMS)}"
-        )
-    return {name: tuple(given.get(name, values)) for name, values in GRID.items()}
+        for value in values:
+            try:
+                _CHECKS[name](value)
+            except InvalidParameterError as error:
+                raise InvalidParameterError(f"grid[{name!r}]: {error}") from error
+        found[name] = tuple(dict.fromkeys(values))
+    return found
 
 
-def star(grid: Mapping[str, tuple[Any, ...]]) -> list[Setting]:
-    """The default first, then one change at a time; each with every choice of features."""
-    forms = grid["features"]
-    centre = Setting(grid["noise"][0], grid["shrinkage"][0], grid["n_prototypes"][0], forms[0])
-    bases = [centre]
-    for name in ("noise", "shrinkage", "n_prototypes"):
-        bases += [replace(centre, **{name: value}) for value in grid[name][1:]]
-    return [replace(base, features=form) for base in bases for form in forms]
+# -- the choice ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SelectionResult:
+    """What was tried and what was chosen.
+
+    Attributes
+    ----------
+    candidates : the default first
+    ridges : a classifier for each, with its leave-one-out decisions
+    best_index : which one was chosen
+    fitted : the representation of the chosen one
+    """
+
+    candidates: Sequence[Candidate]
+    ridges: Sequence[KernelRidge]
+    best_index: int
+    fitted: FittedDCoT
+
+    @property
+    def best(self) -> Candidate:
+        return self.candidates[self.best_index]
+
+    @property
+    def ridge(self) -> KernelRidge:
+        return self.ridges[self.best_index]
 
 
 def select(
     X: Matrix,
+    multiplicity: Array | None,
     labelled: Array,
     targets: Array,
-    settings: Sequence[Setting],
-    common: FitOptions,
-    weights: Array | None = None,
-    multiplicity: Array | None = None,
-) -> Choice:
-    """Fit every setting on all documents, judge it on the labelled ones.
+    weights: Array | None,
+    candidates: Sequence[Candidate],
+    base: FitOptions,
+) -> SelectionResult:
+    """Fit every candidate on all documents, judge it on labelled ones.
 
     Parameters
     ----------
     X : all documents
+    multiplicity : how often each document counts for the representation
     labelled : rows of the documents to judge by
     targets : of these, documents × targets
-    settings : candidates, the default first
-    common : solver, tolerance, memory limit and so on
-    weights : of the labelled documents
-    multiplicity : how often each document counts for the representation
+    weights : of these
+    candidates : the default first
+    base : the settings that are not chosen: solver, tolerance, squashing and so on
     """
-    candidates: list[Candidate] = []
-    stacks: dict[int, FittedDCoT] = {}
-    for group, fitted in _stacks(X, multiplicity, settings, common):
-        kernels = _kernels(X[labelled], fitted.layers)
-        for setting in group:
-            kernel = np.sum([kernels[block] for block in _blocks(setting)], axis=0)
-            ridge = KernelRidge.fit(kernel, targets, weights=weights)
-            candidates.append(Candidate(setting, ridge))
-            best = _best(candidates)
-            if best == len(candidates) - 1:
-                stacks = {0: stacks.get(0, fitted), best: fitted}
-    chosen = _best(candidates)
-    fitted = stacks[chosen]
-    layers = list(fitted.layers[: candidates[chosen].setting.n_layers])
-    return Choice(candidates, chosen, layers, fitted.prototypes)
+    order: list[Candidate] = []
+    ridges: list[KernelRidge] = []
+    kept: dict[int, FittedDCoT] = {}  # of the default, and of the best so far
+    for group, fitted in _fits(X, multiplicity, candidates, base):
+        kernels = _kernels(X[labelled], fitted.representation)
+        for candidate in group:
+            kernel = np.sum([kernels[block] for block in _blocks(candidate)], axis=0)
+            order.append(candidate)
+            ridges.append(KernelRidge.fit(kernel, targets, weights=weights))
+            if _best(ridges) == len(ridges) - 1:
+                kept = {0: kept.get(0, fitted), len(ridges) - 1: fitted}
+    best = _best(ridges)
+    made, chosen = kept[best].representation, order[best]
+    made = replace(made, layers=made.layers[: chosen.n_layers], output=chosen.output)
+    return SelectionResult(order, ridges, best, replace(kept[best], representation=made))
 
 
-def _stacks(
-    X: Matrix, multiplicity: Array | None, settings: Sequence[Setting], common: FitOptions
-) -> Iterator[tuple[list[Setting], FittedDCoT]]:
-    """Settings that share a stack of layers, with it; noise levels are solved together."""
-    shared: dict[tuple[float, float, int], list[Setting]] = {}
-    for setting in settings:
-        key = (setting.noise, setting.shrinkage, setting.n_prototypes)
-        shared.setdefault(key, []).append(setting)
-    options = []
-    for members in shared.values():
-        first, depth = members[0], max(setting.n_layers for setting in members)
-        options.append(
-            replace(
-                common,
-                noise=(first.noise, LAYER_2_NOISE)[:depth],
-                shrinkage=(first.shrinkage, 0.0)[:depth],
-                n_prototypes=first.n_prototypes,
-            )
-        )
+def _fits(
+    X: Matrix, multiplicity: Array | None, candidates: Sequence[Candidate], base: FitOptions
+) -> Iterator[tuple[list[Candidate], FittedDCoT]]:
+    """Candidates that share layers, with them; noise levels are solved together."""
+    shared: dict[tuple[float, float, int], list[Candidate]] = {}
+    for candidate in candidates:
+        key = (candidate.noise, candidate.shrinkage, candidate.n_prototypes)
+        shared.setdefault(key, []).append(candidate)
+    deepest = [max(group, key=lambda candidate: candidate.n_layers) for group in shared.values()]
+    options = [candidate.options(base) for candidate in deepest]
     yield from zip(shared.values(), fit_path(X, multiplicity, options), strict=True)
 
 
-def _kernels(X: Matrix, layers: Sequence[Layer]) -> dict[str, Array]:
-    """Inner products of documents in each block of features."""
-    kernels = {}
-    for name, (depth, output) in {"z1": (1, "last"), "z2": (2, "last")}.items():
-        if depth <= len(layers):
-            Z = Representation(layers[:depth], output, "unit").transform(X)
-            kernels[name] = Z @ Z.T
-    kernels["x"] = input_kernel(X)
-    return kernels
+def _kernels(X: Matrix, made: Representation) -> list[Array]:
+    """Inner products of documents: of x, then of each layer."""
+    x, layers = replace(made, output="concat").parts(X)
+    blocks = np.split(layers, len(made.layers), axis=1)
+    product = x @ x.T
+    return [product.toarray() if sp.issparse(product) else product, *(Z @ Z.T for Z in blocks)]
+
+
+def _blocks(candidate: Candidate) -> list[int]:
+    """Which of ``_kernels`` are added for a candidate's features."""
+    depth, output = candidate.n_layers, candidate.output
+    return [depth] if output == "last" else list(range(0 if output == "concat" else 1, depth + 1))
 
 
 def input_kernel(X: Matrix) -> Array:
@@ -204,22 +276,15 @@ def input_kernel(X: Matrix) -> Array:
     return np.asarray(product * scale * scale[:, None])
 
 
-def _blocks(setting: Setting) -> tuple[str, ...]:
-    return {
-        "both layers": ("z1", "z2"),
-        "layer 1": ("z1",),
-        "layer 2": ("z2",),
-        "x and both layers": ("x", "z1", "z2"),
-    }[setting.features]
-
-
-def _best(candidates: Sequence[Candidate]) -> int:
-    """The least error, if it beats the default's by more than one standard error; else 0."""
-    return best_of(np.array([c.ridge.losses for c in candidates]), candidates[0].ridge.weights)
+def _best(ridges: Sequence[KernelRidge]) -> int:
+    return best_of(np.array([ridge.losses for ridge in ridges]), ridges[0].weights)
 
 
 def best_of(losses: Array, weights: Array) -> int:
-    """The same from losses, candidates × documents; the first is the default."""
+    """The least error, if it beats the default's by more than one standard error; else 0.
+
+    ``losses`` are candidates × documents; the first candidate is the default.
+    """
     share = weights / weights.sum()
     means = losses @ share
     best = int(np.argmin(means))
@@ -230,24 +295,21 @@ def best_of(losses: Array, weights: Array) -> int:
     return best if gain > error else 0
 
 
-def table(choice: Choice, targets: Array) -> dict[str, Any]:
+def cv_results(result: SelectionResult, targets: Array, exclusive: bool) -> dict[str, Any]:
     """``cv_results_`` in the shape of GridSearchCV's, the scores by leave-one-out."""
-    single = (targets > 0).sum(axis=1).max() == 1 and (targets > 0).sum(axis=1).min() == 1
-    rows = [asdict(candidate.setting) for candidate in choice.candidates]
-    ridges = [candidate.ridge for candidate in choice.candidates]
-    errors = np.array([ridge.error for ridge in ridges])
-    width = targets.shape[1]
-    spread = np.array([ridge.losses.std() / width / np.sqrt(len(targets)) for ridge in ridges])
-    if single:
-        hits = [(r.held_out.argmax(1) == targets.argmax(1)).mean() for r in ridges]
+    rows = [asdict(candidate) for candidate in result.candidates]
+    errors = np.array([ridge.error for ridge in result.ridges])
+    scale = targets.shape[1] * np.sqrt(len(targets))
+    if exclusive:
+        hits = [(r.held_out.argmax(1) == targets.argmax(1)).mean() for r in result.ridges]
     else:
-        hits = [((r.held_out > 0) == (targets > 0)).mean() for r in ridges]
+        hits = [((r.held_out > 0) == (targets > 0)).mean() for r in result.ridges]
     results: dict[str, Any] = {"params": rows}
     for name in rows[0]:
         results[f"param_{name}"] = np.array([row[name] for row in rows], dtype=object)
-    results["param_strength"] = np.array([ridge.strength for ridge in ridges])
+    results["param_strength"] = np.array([ridge.strength for ridge in result.ridges])
     results["mean_test_score"] = np.array(hits)
     results["mean_test_error"] = errors
-    results["std_test_error"] = spread
+    results["std_test_error"] = np.array([ridge.losses.std() / scale for ridge in result.ridges])
     results["rank_test_error"] = errors.argsort(kind="stable").argsort(kind="stable") + 1
     return results

@@ -1,4 +1,4 @@
-"""What a fitted ``DCoTClassifier`` is in a model folder, and back.
+"""A ``FittedClassifier`` as arrays and JSON, and back.
 
 The documents it learned from are not in it. It predicts, explains and reports as before, and can be
 refitted with more labels on the same representation.
@@ -6,34 +6,21 @@ refitted with more labels on the same representation.
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot._vectorizer_state import (
-    OWN_CODE_ADVICE,
-    build_vectorizer,
-    counter_settings,
-    restore_counter,
-    restore_weighting,
-    weighting_settings,
-)
 from dcot.classifier.estimate import Estimate, Score
-from dcot.classifier.selection import FORMS, Setting
-from dcot.core.representation import Representation
-from dcot.errors import InvalidParameterError, ModelFormatError
+from dcot.classifier.fit import FittedClassifier
+from dcot.classifier.selection import Candidate, layers_and_output
+from dcot.core.fit import FittedDCoT
+from dcot.errors import ModelFormatError
 from dcot.persistence import Contents, decode, encode
 from dcot.persistence.contents import DAMAGED, choice, count, setting
-from dcot.persistence.fitted import (
-    check_vocabulary,
-    layer_settings,
-    read_layers,
-    read_prototypes,
-)
-from dcot.persistence.saving import Saveable, build, encode_parameters
-from dcot.vectorizer import DCoTVectorizer
+from dcot.persistence.saving import encode_parameters
 
 Array = NDArray[Any]
 
@@ -47,125 +34,119 @@ _SCORES = ("dcot", "tfidf", "majority")
 _MEASURED = ("param_strength", "mean_test_score", "mean_test_error", "std_test_error")
 
 
-class SaveableClassifier(Saveable):
-    """Saving and loading of ``DCoTClassifier``."""
-
-    def _contents(self, keep_moments: bool) -> Contents:
-        model: Any = self
-        model._check_fitted()
-        if keep_moments:
-            raise InvalidParameterError(
-                "a classifier keeps no moments, because it learns from all documents at once: save "
-                "with keep_moments=False; refit takes more labels after loading"
-            )
-        machine: Representation = model._machine
-        settings: dict[str, Any] = {
-            "parameters": _parameters(model),
-            "n_terms": int(model.n_features_in_),
-            "n_prototypes": len(model.prototypes_),
-            "n_documents": int(model.n_documents_),
-            "n_labelled": int(model.n_labelled_),
-            "layers": [layer_settings(layer) for layer in machine.layers],
-            "classes": encode("classes", model.classes_.tolist()),
-            "classes_dtype": "object" if model.classes_.dtype.kind == "O" else None,
-            "labels": model._kind,
-            "setting": asdict(model.setting_),
-            "strength": _number(model.strength_),
-            "temperature": float(model.temperature_),
-            "calibrated": bool(model.calibrated_),
-            "candidates": model.cv_results_["params"],
-            "estimate": _estimate_settings(model.estimate_),
-            "from_text": bool(model._from_text),
-        }
-        contents = Contents(model._saved_as, settings)
-        for number, layer in enumerate(machine.layers, start=1):
-            contents.weights[f"layer{number}.coef"] = layer.coef_
-            contents.arrays[f"layer{number}.intercept"] = np.asarray(layer.intercept_)
-            if layer.mean_ is not None:
-                contents.arrays[f"layer{number}.mean"] = np.asarray(layer.mean_)
-        assert machine.components is not None
-        contents.arrays |= {
-            "prototypes": np.asarray(model.prototypes_, dtype=np.int64),
-            "loss": np.array([layer.loss_ for layer in machine.layers]),
-            "coef": machine.components,
-            "intercept": np.asarray(model.intercept_, dtype=np.float64),
-            "labelled_terms": np.asarray(model._labelled_terms, dtype=bool),
-        }
-        for name in _columns(model.cv_results_):
-            contents.arrays[f"cv.{name}"] = np.asarray(model.cv_results_[name])
-        if model._from_text:
-            settings["counter"] = counter_settings(model.counter_)
-            settings["weighting"] = weighting_settings(model.weighting_)
-            contents.arrays["idf"] = np.asarray(model.weighting_.idf_, dtype=np.float64)
-            contents.vocabulary = model.counter_.get_feature_names_out().tolist()
-        elif hasattr(model, "feature_names_in_"):
-            contents.vocabulary = [str(name) for name in model.feature_names_in_]
-        contents.facts = _facts(model)
-        return contents
-
-    @classmethod
-    def _from_contents(cls, contents: Contents) -> Self:
-        settings = contents.settings
-        model: Any = cls(**_decoded_parameters(cls, settings))
-        d, r = count(settings, "n_terms", 1), count(settings, "n_prototypes", 1)
-        model.n_features_in_ = d
-        model.n_documents_ = count(settings, "n_documents")
-        model.n_labelled_ = count(settings, "n_labelled")
-        model.prototypes_ = read_prototypes(contents, d, r)
-        model.setting_ = _setting(setting(settings, "setting", dict))
-        model.classes_ = _classes(settings)
-        model._kind = choice(settings, "labels", ("single", "indicator", "sets"))
-        model.strength_ = _from_number(settings, "strength")
-        model.temperature_ = setting(settings, "temperature", float)
-        model.calibrated_ = setting(settings, "calibrated", bool)
-        model._labelled_rows = None  # nobody's documents are in a model
-        model.estimator_ = None  # its coefficients are all that is needed
-        model.estimate_ = _estimate(setting(settings, "estimate", dict))
-        model.cv_results_ = _cv_results(contents)
-        model._machine = _machine(contents, model.setting_, d, r, len(model.classes_))
-        model.intercept_ = contents.array("intercept", (len(model.classes_),))
-        model._labelled_terms = contents.array("labelled_terms", (d,), "b")
-        model._from_text = setting(settings, "from_text", bool)
-        if contents.vocabulary is not None:
-            check_vocabulary(contents.vocabulary, d)
-        if model._from_text:
-            if contents.vocabulary is None:
-                raise ModelFormatError(f"the vocabulary is missing{DAMAGED}")
-            model.counter_ = restore_counter(contents)
-            model.weighting_ = restore_weighting(contents, d)
-        elif contents.vocabulary is not None:
-            model.feature_names_in_ = np.array(contents.vocabulary, dtype=object)
-        return model  # type: ignore[no-any-return]
+# -- to the folder ------------------------------------------------------------------------------
 
 
-def _parameters(model: Any) -> dict[str, Any]:
-    parameters = model.get_params(deep=False)
-    vectorizer = parameters.pop("vectorizer")
-    parameters = encode_parameters(parameters, _ADVICE)
-    if vectorizer is not None:
-        own = vectorizer.short_params()
-        parameters["vectorizer"] = {"parameters": encode_parameters(own, OWN_CODE_ADVICE)}
-    return parameters
+def add_classifier(
+    contents: Contents, fitted: FittedClassifier, parameters: Mapping[str, Any], from_text: bool
+) -> None:
+    """Put a classifier on top of the representation that ``contents`` holds."""
+    contents.settings = {
+        "parameters": encode_parameters(parameters, _ADVICE),
+        "from_text": from_text,
+        "representation": contents.settings,
+        "n_documents": int(fitted.n_documents),
+        "n_labelled": int(fitted.n_labelled),
+        "classes": encode("classes", fitted.classes.tolist()),
+        "classes_dtype": "object" if fitted.classes.dtype.kind == "O" else None,
+        "labels": fitted.kind,
+        "chosen": asdict(fitted.candidate),
+        "best_index": int(fitted.best_index),
+        "strength": None if np.isnan(fitted.strength) else float(fitted.strength),
+        "alpha": float(fitted.alpha),
+        "temperature": float(fitted.temperature),
+        "calibrated": bool(fitted.calibrated),
+        "candidates": fitted.cv_results["params"],
+        "estimate": _estimate_settings(fitted.estimate),
+    }
+    contents.arrays |= {
+        "coef": fitted.coef,
+        "intercept": np.asarray(fitted.intercept, dtype=np.float64),
+        "known_terms": np.asarray(fitted.known_terms, dtype=bool),
+    }
+    for name in (*_MEASURED, "rank_test_error"):
+        contents.arrays[f"cv.{name}"] = np.asarray(fitted.cv_results[name])
 
 
-def _decoded_parameters(cls: type[Any], settings: dict[str, Any]) -> dict[str, Any]:
-    found = dict(setting(settings, "parameters", dict))
-    vectorizer = found.pop("vectorizer", None)
-    plain: dict[str, Any] = build(cls, {"parameters": found}).get_params(deep=False)
-    if vectorizer is not None:
-        if not isinstance(vectorizer, dict):
-            raise ModelFormatError(f"the vectorizer is not described{DAMAGED}")
-        plain["vectorizer"] = build_vectorizer(DCoTVectorizer, vectorizer)
-    return plain
+def _estimate_settings(estimate: Estimate) -> dict[str, Any]:
+    scores = {}
+    for name in _SCORES:
+        score = asdict(getattr(estimate, name))
+        scores[name] = {key: encode(key, value) for key, value in score.items()}
+    return {"n": int(estimate.n), **scores}
 
 
-def _number(value: float) -> float | None:
-    """JSON has no NaN: a learner without a strength has None."""
-    return None if np.isnan(value) else float(value)
+def classifier_facts(fitted: FittedClassifier, estimator: Any) -> list[tuple[str, str]]:
+    """The lines of the model card."""
+    estimate, chosen, dcot = fitted.estimate, fitted.candidate, fitted.dcot
+    names = [str(name) for name in fitted.classes[:20]]
+    more = f" and {len(fitted.classes) - 20:,} more" if len(fitted.classes) > 20 else ""
+    tried = len(fitted.cv_results["params"])
+    kept = "default kept" if fitted.best_index == 0 else "another one chosen"
+    return [
+        ("documents learned from", f"{fitted.n_documents:,}, {fitted.n_labelled:,} with labels"),
+        ("classes", f"{len(fitted.classes):,}: {', '.join(names)}{more}"),
+        ("terms", f"{dcot.n_terms:,}"),
+        ("prototypes", f"{len(dcot.prototypes):,}"),
+        ("noise, shrinkage", f"{chosen.noise:g}, {chosen.shrinkage:g} (first layer)"),
+        ("features", chosen.features),
+        ("selection", f"{tried} candidates tried, {kept}"),
+        ("learner", str(estimator)),
+        ("accuracy, estimated", _span(estimate.dcot.accuracy, estimate.dcot.accuracy_interval)),
+        ("macro-F1, estimated", _span(estimate.dcot.macro_f1, estimate.dcot.macro_f1_interval)),
+        ("TF-IDF on the same documents", f"{100 * estimate.tfidf.accuracy:.1f} %"),
+        ("majority class", f"{100 * estimate.majority.accuracy:.1f} %"),
+        ("probabilities", "calibrated" if fitted.calibrated else "not calibrated: few labels"),
+    ]
 
 
-def _from_number(settings: dict[str, Any], name: str) -> float:
-    return float("nan") if settings.get(name) is None else setting(settings, name, float)
+def _span(value: float, interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{100 * low:.1f} to {100 * high:.1f} % (95 % interval; best guess {100 * value:.1f} %)"
+
+
+# -- from the folder ----------------------------------------------------------------------------
+
+
+def read_representation(contents: Contents) -> tuple[Contents, bool]:
+    """What a classifier stands on, and whether it is one of texts."""
+    inner = setting(contents.settings, "representation", dict)
+    return replace(contents, settings=inner), setting(contents.settings, "from_text", bool)
+
+
+def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
+    """The classifier; whatever does not fit together is a ``ModelFormatError``."""
+    settings = contents.settings
+    candidate, classes = _candidate(setting(settings, "chosen", dict)), _classes(settings)
+    made = dcot.representation
+    if len(made.layers) != candidate.n_layers or made.output != candidate.output:
+        raise ModelFormatError(f"the layers are not those of {candidate.features!r}{DAMAGED}")
+    found = _cv_results(contents)
+    best = count(settings, "best_index")
+    if best >= len(found["params"]):
+        raise ModelFormatError(f"there is no candidate {best}{DAMAGED}")
+    coef = contents.array("coef", (len(classes), dcot.n_features)).astype(dcot.dtype, copy=False)
+    strength = settings.get("strength")
+    return FittedClassifier(
+        dcot=dcot,
+        candidate=candidate,
+        classes=classes,
+        kind=choice(settings, "labels", ("single", "indicator", "sets")),
+        coef=coef,
+        intercept=contents.array("intercept", (len(classes),)),
+        strength=np.nan if strength is None else setting(settings, "strength", float),
+        alpha=setting(settings, "alpha", float),
+        estimator=None,  # its coefficients are all that is needed
+        temperature=setting(settings, "temperature", float),
+        calibrated=setting(settings, "calibrated", bool),
+        estimate=_estimate(setting(settings, "estimate", dict)),
+        cv_results=found,
+        best_index=best,
+        n_documents=count(settings, "n_documents"),
+        n_labelled=count(settings, "n_labelled"),
+        known_terms=contents.array("known_terms", (dcot.n_terms,), "b"),
+        labelled_rows=None,  # nobody's documents are in a model
+    )
 
 
 def _classes(settings: dict[str, Any]) -> Array:
@@ -180,11 +161,12 @@ def _classes(settings: dict[str, Any]) -> Array:
     return np.array(found)
 
 
-def _setting(found: dict[str, Any]) -> Setting:
-    if set(found) != {field.name for field in fields(Setting)}:
-        raise ModelFormatError(f"the chosen setting is not described{DAMAGED}")
-    features = choice(found, "features", tuple(FORMS))
-    return Setting(
+def _candidate(found: dict[str, Any]) -> Candidate:
+    if set(found) != {field.name for field in fields(Candidate)}:
+        raise ModelFormatError(f"the chosen settings are not described{DAMAGED}")
+    features = setting(found, "features", str)
+    layers_and_output(features)
+    return Candidate(
         setting(found, "noise", float),
         setting(found, "shrinkage", float),
         count(found, "n_prototypes", 1),
@@ -192,43 +174,19 @@ def _setting(found: dict[str, Any]) -> Setting:
     )
 
 
-def _machine(contents: Contents, chosen: Setting, d: int, r: int, n_classes: int) -> Representation:
-    layers = read_layers(contents, contents.settings, d, r)
-    if len(layers) != chosen.n_layers:
-        raise ModelFormatError(f"there are {len(layers)} layers, not {chosen.n_layers}{DAMAGED}")
-    plain = Representation(layers, chosen.output, "unit")
-    rows = plain.width + (d if plain.output == "concat" else 0)
-    coef = contents.array("coef", (rows, n_classes)).astype(layers[0].coef_.dtype, copy=False)
-    return Representation(layers, chosen.output, "unit", coef)
-
-
-def _columns(cv_results: dict[str, Any]) -> list[str]:
-    """What is one number a candidate and does not follow from its setting."""
-    named = {f"param_{field.name}" for field in fields(Setting)}
-    return sorted(set(cv_results) - named - {"params"})
-
-
 def _cv_results(contents: Contents) -> dict[str, Any]:
     rows = setting(contents.settings, "candidates", list)
-    settings = [_setting(row if isinstance(row, dict) else {}) for row in rows]
-    if not settings:
+    tried = [_candidate(row if isinstance(row, dict) else {}) for row in rows]
+    if not tried:
         raise ModelFormatError(f"there are no candidates{DAMAGED}")
-    found: dict[str, Any] = {"params": [asdict(entry) for entry in settings]}
-    for field in fields(Setting):
-        values = [getattr(entry, field.name) for entry in settings]
+    found: dict[str, Any] = {"params": [asdict(entry) for entry in tried]}
+    for field in fields(Candidate):
+        values = [getattr(entry, field.name) for entry in tried]
         found[f"param_{field.name}"] = np.array(values, dtype=object)
-    for name in (*_MEASURED, "rank_test_error"):
-        kinds = "i" if name.startswith("rank") else "f"
-        found[name] = contents.array(f"cv.{name}", (len(settings),), kinds, finite=False)
+    for name in _MEASURED:
+        found[name] = contents.array(f"cv.{name}", (len(tried),), finite=False)
+    found["rank_test_error"] = contents.array("cv.rank_test_error", (len(tried),), "i")
     return found
-
-
-def _estimate_settings(estimate: Estimate) -> dict[str, Any]:
-    scores = {}
-    for name in _SCORES:
-        score = asdict(getattr(estimate, name))
-        scores[name] = {key: encode(key, value) for key, value in score.items()}
-    return {"n": int(estimate.n), **scores}
 
 
 def _estimate(found: dict[str, Any]) -> Estimate:
@@ -250,33 +208,3 @@ def _interval(found: Any) -> tuple[float, float]:
     if not isinstance(value, tuple) or [type(end) for end in value] != [float, float]:
         raise ModelFormatError(f"an interval of the estimate is {found!r:.60}{DAMAGED}")
     return value
-
-
-def _facts(model: Any) -> list[tuple[str, str]]:
-    """The lines of the model card."""
-    estimate: Estimate = model.estimate_
-    chosen: Setting = model.setting_
-    names = [str(name) for name in model.classes_[:12]]
-    more = ", …" if len(model.classes_) > len(names) else ""
-    kept = asdict(chosen) == model.cv_results_["params"][0]
-    tried = len(model.cv_results_["params"])
-    return [
-        ("documents learned from", f"{model.n_documents_:,}, {model.n_labelled_:,} with labels"),
-        ("classes", f"{len(model.classes_):,}: {', '.join(names)}{more}"),
-        ("terms", f"{model.n_features_in_:,}"),
-        ("prototypes", f"{len(model.prototypes_):,} (document frequency)"),
-        ("noise, shrinkage", f"{chosen.noise:g}, {chosen.shrinkage:g} (first layer)"),
-        ("features", chosen.features),
-        ("selection", f"{tried} settings tried, " + ("default kept" if kept else "one changed")),
-        ("learner", str(model.estimator)),
-        ("accuracy, estimated", _span(estimate.dcot.accuracy, estimate.dcot.accuracy_interval)),
-        ("macro-F1, estimated", _span(estimate.dcot.macro_f1, estimate.dcot.macro_f1_interval)),
-        ("TF-IDF on the same documents", f"{100 * estimate.tfidf.accuracy:.1f} %"),
-        ("majority class", f"{100 * estimate.majority.accuracy:.1f} %"),
-        ("probabilities", "calibrated" if model.calibrated_ else "not calibrated: few labels"),
-    ]
-
-
-def _span(value: float, interval: tuple[float, float]) -> str:
-    low, high = interval
-    return f"{100 * value:.1f} % (95 % interval {100 * low:.1f} to {100 * high:.1f})"

@@ -16,13 +16,31 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from dcot.classifier.fit import FittedClassifier
 from dcot.core.centred import Matrix
 from dcot.core.representation import products
+from dcot.errors import InvalidInputError
 
 Array = NDArray[Any]
 
 # Candidates and the documents they are to inform: n² memory and work for each suggestion.
-POOL = 2000
+POOL_DOCUMENTS = 2000
+
+
+def suggest_rows(X: Matrix, fitted: FittedClassifier, k: int, generator: Any) -> Array:
+    """Rows of k documents to label next, the most informative first."""
+    if fitted.labelled_rows is None:
+        raise InvalidInputError(
+            "a loaded classifier does not hold its labelled documents, and what is worth "
+            "labelling depends on them: call refit(documents, y) with them first"
+        )
+    doubt = uncertainty(fitted.decisions(X), fitted.exclusive)
+    pool = candidates(doubt, generator, at_least=k)
+    parts = fitted.dcot.representation.parts
+    chosen = most_informative(
+        parts(X[pool]), parts(fitted.labelled_rows), doubt[pool], fitted.alpha, k
+    )
+    return np.asarray(pool[chosen])
 
 
 def uncertainty(decisions: Array, exclusive: bool) -> Array:
@@ -44,8 +62,8 @@ def uncertainty(decisions: Array, exclusive: bool) -> Array:
 
 
 def candidates(doubt: Array, generator: Any, at_least: int = 1) -> Array:
-    """Positions of about ``POOL`` documents: the most doubtful half, and a random half."""
-    n, half = len(doubt), max(POOL // 2, at_least)
+    """Positions of about ``POOL_DOCUMENTS``: the most doubtful half, and a random half."""
+    n, half = len(doubt), max(POOL_DOCUMENTS // 2, at_least)
     if n <= 2 * half:
         return np.arange(n)
     order = np.argsort(-doubt, kind="stable")

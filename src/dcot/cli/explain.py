@@ -127,7 +127,7 @@ def _decision(session: Session, model: Any, document: str, target: str | None, k
     if session.json:
         session.emit({"text": document, **asdict(found)})
         return
-    session.show(f"{found.target}: decision {found.decision:+.3f}")
+    session.show(found.title)
     if not found.words:
         session.note("No word of the text is known to the model: this is its baseline.")
     rows = [

@@ -63,10 +63,11 @@ def vectorizer(options: Mapping[str, Any], session: Session) -> DCoTVectorizer:
 def classifier(options: Mapping[str, Any], session: Session) -> DCoTClassifier:
     """An unfitted classifier from the options of ``dcot train``."""
     from dcot import DCoTClassifier, DCoTVectorizer
+    from dcot.classifier.model import TOL
 
     grid = {name: options[name] for name in GRID if options[name] is not None}
     return DCoTClassifier(
-        vectorizer=DCoTVectorizer(**chosen_of(options, COUNTING + WEIGHTING)),
+        vectorizer=DCoTVectorizer(tol=TOL, **chosen_of(options, COUNTING + WEIGHTING)),
         grid=grid or None,
         random_state=session.seed,
         verbose=session.verbose,
@@ -117,7 +118,7 @@ def load_model(path: Path, *kinds: str, hint: str = "", mmap: bool = False) -> A
     found = type(model).__name__
     if kinds and found not in kinds:
         raise UserError(f"{path} holds a {found}, but a {' or '.join(kinds)} is needed: {hint}")
-    if getattr(model, "_from_text", True) is False:
+    if getattr(model, "vectorizer_", model) is None:
         raise UserError(f"{path} was trained on a matrix, not on texts: use it from Python")
     return model
 

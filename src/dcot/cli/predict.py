@@ -126,7 +126,7 @@ def predictions(classifier: Any, texts: list[str], top: int = 1) -> Rows:
     order = np.argsort(-shares, axis=1, kind="stable")[:, :top]
     ranked = np.take_along_axis(shares, order, axis=1).astype(float)
     columns: Rows
-    if classifier._kind == "single":
+    if classifier._fitted().exclusive:
         columns = {"prediction": names[order[:, 0]].tolist(), "probability": ranked[:, 0].tolist()}
         first = 1
     else:  # every class that is more likely than not, the most probable first

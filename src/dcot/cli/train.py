@@ -267,7 +267,7 @@ def facts_of(model: DCoTClassifier) -> dict[str, Any]:
         "documents": int(model.n_documents_),
         "labelled": int(model.n_labelled_),
         "classes": [str(name) for name in model.classes_],
-        "setting": asdict(model.setting_),
+        "setting": model.best_params_,
         "settings_tried": len(model.cv_results_["params"]),
         "calibrated": bool(model.calibrated_),
         "estimate": {

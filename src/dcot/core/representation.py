@@ -148,7 +148,7 @@ class Representation:
         """Write the scaled outputs of the layers side by side."""
         width, start = int(self.layers[-1].coef_.shape[1]), 0
         Z, shared = X, None
-        for layer, scale in zip(self.layers, self._scales, strict=True):
+        for layer, scale in zip(self.layers, self.scales, strict=True):
             Z = layer.outputs(Z)
             if self.normalize == "shared" and shared is None:
                 shared = _inverse_norms(_squared_lengths(Z - _mean(layer)))
@@ -165,7 +165,7 @@ class Representation:
                 start += width
 
     @property
-    def _scales(self) -> list[float]:
+    def scales(self) -> list[float]:
         """What each layer is multiplied by so that all are equally long on average."""
         first = self.layers[0].spread_
         usable = self.normalize == "shared" and first > 0
@@ -192,7 +192,7 @@ class Representation:
         """
         width = int(self.layers[-1].coef_.shape[1])
         start, folded = len(weights), None
-        for layer, scale in zip(self.layers[::-1], self._scales[::-1], strict=True):
+        for layer, scale in zip(self.layers[::-1], self.scales[::-1], strict=True):
             if start > 0 and (folded is None or self.output != "last"):
                 start -= width
                 part = weights[start : start + width] * weights.dtype.type(scale)

@@ -60,19 +60,9 @@ def encode_parameters(parameters: Mapping[str, Any], advice: Mapping[str, str]) 
     return {name: encode(name, value, advice.get(name, "")) for name, value in parameters.items()}
 
 
-def build(cls: type[Any], settings: Mapping[str, Any]) -> Any:
-    """An estimator, not yet fitted, from saved parameters.
-
-    A parameter that is younger than the model takes its default, which has to mean what was done
-    before there was one.
-    """
+def decode_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Constructor parameters from JSON."""
     found = setting(settings, "parameters", dict)
-    unknown = sorted(set(found) - set(cls._get_param_names()))
-    if unknown:
-        raise ModelFormatError(
-            f"{cls.__name__} has no parameter {', '.join(unknown[:5])!s:.200} in this version of "
-            "dcot: upgrade dcot, if the model was saved by a newer version"
-        )
     parameters = {name: decode(value) for name, value in found.items()}
     for name, value in parameters.items():
         # the only callable that a folder can hold is the type of numbers
@@ -81,6 +71,22 @@ def build(cls: type[Any], settings: Mapping[str, Any]) -> Any:
     seed = parameters.get("random_state")
     if seed is not None and (type(seed) is not int or not 0 <= seed < 2**32):
         raise ModelFormatError(f"random_state is {seed!r:.60}, expected 0 … 2³² - 1{DAMAGED}")
+    return parameters
+
+
+def build(cls: type[Any], settings: Mapping[str, Any]) -> Any:
+    """An estimator, not yet fitted, from saved parameters.
+
+    A parameter that is younger than the model takes its default, which has to mean what was done
+    before there was one.
+    """
+    parameters = decode_parameters(settings)
+    unknown = sorted(set(parameters) - set(cls._get_param_names()))
+    if unknown:
+        raise ModelFormatError(
+            f"{cls.__name__} has no parameter {', '.join(unknown[:5])!s:.200} in this version of "
+            "dcot: upgrade dcot, if the model was saved by a newer version"
+        )
     return cls(**parameters)
 
 

@@ -45,11 +45,7 @@ def selection_results(
             "cv_results_: call fit first"
         )
     params = results["params"]
-    setting = classifier.setting_
-    matches = [
-        all(getattr(setting, name) == value for name, value in row.items()) for row in params
-    ]
-    chosen = matches.index(True)
+    chosen = classifier.best_index_
     errors, spread = results["mean_test_error"], results["std_test_error"]
     order = [int(place) for place in np.argsort(errors, kind="stable")]
     if most is not None:

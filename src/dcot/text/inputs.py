@@ -55,6 +55,37 @@ def batches(documents: Any) -> Iterator[pl.Series]:
         position += len(batch)
 
 
+def is_text(documents: Any, empty: bool = False) -> bool:
+    """Whether documents are texts, rather than rows of numbers.
+
+    ``empty`` is the answer for no documents. Nothing is read from generators: they are texts.
+
+    >>> is_text(["a b"]), is_text([[0, 1]]), is_text(text for text in ("a", "b"))
+    (True, False, True)
+    """
+    if isinstance(documents, str | bytes):
+        raise InvalidInputError(
+            f"got a single {'string' if isinstance(documents, str) else 'bytes'}, expected many "
+            "documents: pass [text]"
+        )
+    if hasattr(documents, "batches") or callable(documents):
+        return True
+    if hasattr(documents, "toarray") or len(getattr(documents, "shape", (0,))) != 1:
+        return False
+    if hasattr(documents, "columns") or not hasattr(documents, "__iter__"):
+        return False
+    if not hasattr(documents, "__len__"):
+        return True
+    if not len(documents):
+        return empty
+    if getattr(getattr(documents, "dtype", None), "kind", "O") in tuple("iufcb"):
+        return False
+    values = _as_column(documents)
+    values = documents if values is None else values
+    first = next((value for value in values if value is not None and value == value), "")
+    return isinstance(first, str | bytes)
+
+
 def number_of(documents: Any) -> int | None:
     """How many documents there are, if that can be known without reading them.
 

@@ -90,7 +90,9 @@ def _together(names: list[str], columns: list[pl.Series]) -> Batch:
 
 
 def as_column(documents: Any) -> pl.Series:
-    """A step of a pass: one column of strings from a batch of any kind, checked."""
+    """One column of strings from texts of any kind, checked; a step of a pass."""
+    if callable(documents) and not hasattr(documents, "__iter__"):
+        documents = Repeatable(documents)
     columns = list(inputs.batches(documents))
     if not columns:
         return pl.Series([], dtype=pl.String)

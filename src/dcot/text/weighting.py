@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import validate_data
 
@@ -99,6 +99,14 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_documents_ = int(n_documents)
         self.idf_ = self._idf(frequency)
         return self
+
+    def with_idf(self, idf: Floats, n_documents: int, mean_length: float) -> Self:
+        """A copy with these document frequencies, as if it had learned them."""
+        made: Self = clone(self)
+        made.check_parameters()
+        made.idf_, made.n_features_in_ = idf, len(idf)
+        made.n_documents_, made.mean_length_ = n_documents, mean_length
+        return made
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Fit on the first call; later only make room for terms that came since.

@@ -210,8 +210,8 @@ def test_the_same_after_saving(model, tmp_path, mmap):
 def test_words_of_a_classifier(classifier):
     meaning = classifier.meaning("opec rose")
     assert meaning.words == ("opec", "rose")
-    values = classifier._machine.layers[0].coef_
-    row = classifier._weigh(["opec rose"])
+    values = classifier.dcot_.layers_[0].coef_
+    row = classifier.vectorizer_.weigh(["opec rose"])
     np.testing.assert_allclose(meaning.layer(1).values, np.sort((row @ values)[0])[::-1], atol=1e-6)
     assert classifier.similar_terms("Opec", 1).terms[0] in {"exports", "oil", "crude", "output"}
     assert classifier.cohort("oil", 20).title.startswith("translated into oil")

@@ -50,7 +50,7 @@ def test_round_trips(tmp_path, options, y):
         assert again.explain(TEXTS[0]) == model.explain(TEXTS[0])
         assert again.summary() == model.summary()
         assert again.estimate_ == model.estimate_
-        assert again.setting_ == model.setting_
+        assert again.best_params_ == model.best_params_
         assert again.calibrated_ == model.calibrated_
         assert set(again.cv_results_) == set(model.cv_results_)
         for name, values in model.cv_results_.items():
@@ -148,7 +148,7 @@ def fitted():
     return classifier().fit(TEXTS, LABELS)
 
 
-@pytest.mark.parametrize("name", ["coef", "intercept", "labelled_terms", "cv.mean_test_score"])
+@pytest.mark.parametrize("name", ["coef", "intercept", "known_terms", "cv.mean_test_score"])
 def test_arrays_that_do_not_fit(fitted, tmp_path, name):
     folder = tmp_path / "model"
     fitted.save(folder)

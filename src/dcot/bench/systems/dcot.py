@@ -48,7 +48,7 @@ class Classifier:
     ) -> tuple[Array, Setting]:
         """Fit to all documents, of which those without a label have None; predict the test's."""
         model = DCoTClassifier(random_state=0).fit(inputs_of(learned), list(labels))
-        return np.asarray(model.predict(inputs_of(test))), {"chosen": str(model.setting_)}
+        return np.asarray(model.predict(inputs_of(test))), {"chosen": str(model.best_params_)}
 
 
 class Features(System):

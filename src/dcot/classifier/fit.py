@@ -1,0 +1,250 @@
+"""A fit is a value: documents, labels and options in, a frozen ``FittedClassifier`` out.
+
+The steps: choose a representation on the labels, learn a linear classifier on its features,
+calibrate its probabilities, estimate how good it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from dcot.classifier.estimate import Estimate, calibrate, estimate, probabilities
+from dcot.classifier.labels import (
+    Labels,
+    check_enough,
+    with_class_weights,
+    without_duplicates,
+    without_zeros,
+)
+from dcot.classifier.learners import fit_linear
+from dcot.classifier.ridge import KernelRidge
+from dcot.classifier.selection import (
+    Candidate,
+    SelectionResult,
+    cv_results,
+    input_kernel,
+    select,
+)
+from dcot.core.centred import Matrix
+from dcot.core.fit import FitOptions, FittedDCoT
+from dcot.core.moments import Moments
+from dcot.core.representation import products
+
+Array = NDArray[Any]
+
+# Candidates are judged on at most this many labelled documents: n³ work for each of them.
+MAX_SELECTION_LABELS = 1500
+
+
+@dataclass(frozen=True)
+class ClassifierOptions:
+    """What a fit needs to know besides documents and labels.
+
+    Attributes
+    ----------
+    candidates : settings of the representation to choose from, the default first
+    base : the settings that are not chosen
+    estimator, class_weight, n_jobs, random_state : as in ``DCoTClassifier``
+    """
+
+    candidates: Sequence[Candidate]
+    base: FitOptions
+    estimator: Any = "ridge"
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+
+
+@dataclass(frozen=True)
+class FittedClassifier:
+    """What a fit has learned.
+
+    Attributes
+    ----------
+    dcot : the representation
+    candidate : its settings
+    classes, kind : the labels, and how they were given
+    coef, intercept : of the linear classifier, a row per class
+    strength, alpha : of its regularisation; alpha is that of the ridge that was selected
+    estimator : the scikit-learn classifier, if it is another one than ridge
+    temperature, calibrated : from decisions to probabilities
+    estimate : how good it is
+    cv_results, best_index : every candidate with its scores, and which one was chosen
+    n_documents, n_labelled : how many documents were learned from
+    known_terms : which terms occur in labelled documents
+    labelled_rows : the labelled documents; None after loading
+    """
+
+    dcot: FittedDCoT
+    candidate: Candidate
+    classes: Array
+    kind: str
+    coef: Array
+    intercept: Array
+    strength: float
+    alpha: float
+    estimator: Any
+    temperature: float
+    calibrated: bool
+    estimate: Estimate
+    cv_results: dict[str, Any]
+    best_index: int
+    n_documents: int
+    n_labelled: int
+    known_terms: Array
+    labelled_rows: Matrix | None
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether a document has exactly one class."""
+        return self.kind == "single"
+
+    def decisions(self, X: Matrix) -> Array:
+        """Decision values, documents × classes."""
+        return np.asarray(self.dcot.representation.times(X, self.coef.T) + self.intercept)
+
+    def probabilities(self, decisions: Array) -> Array:
+        return probabilities(decisions, self.temperature, self.exclusive)
+
+    def summary(self) -> str:
+        """What was chosen and which accuracy to expect, in a paragraph."""
+        tried, chosen = self.cv_results["params"], self.candidate
+        default = Candidate(**tried[0])
+        changed = [name for name, value in tried[0].items() if getattr(chosen, name) != value]
+        if len(tried) == 1:
+            verdict = "One candidate was used, not chosen among others"
+        elif chosen == default:
+            verdict = f"Of {len(tried)} candidates none was significantly better than the default"
+        else:
+            verdict = f"Of {len(tried)} candidates, one with other {' and '.join(changed)} was best"
+        return (
+            f"Learned from {self.n_documents} documents, {self.n_labelled} of them labelled with "
+            f"{len(self.classes)} classes. {verdict}: noise {chosen.noise:g}, shrinkage "
+            f"{chosen.shrinkage:g}, {chosen.n_prototypes} prototypes, features: "
+            f"{chosen.features}. {self.estimate.sentence()}"
+        )
+
+
+@dataclass(frozen=True)
+class _Training:
+    """Labelled documents, each once.
+
+    ``weights`` are those in the linear classifier, ``judged`` the positions of the documents that
+    candidates are judged on.
+    """
+
+    X: Matrix
+    multiplicity: Array | None
+    labels: Labels
+    weights: Array
+    judged: Array
+    n_labelled: int
+
+
+def fit_classifier(
+    X: Matrix, labels: Labels, weights: Array | None, options: ClassifierOptions
+) -> FittedClassifier:
+    """Choose a representation and learn a classifier on it.
+
+    Parameters
+    ----------
+    X : all documents × terms, as ``core.fit.fit`` takes them
+    labels : of some of them
+    weights : how often each document counts, for the representation and for the classifier
+    """
+    training = _prepare(X, labels, weights, options)
+    judged = training.labels.take(training.judged)
+    selection = select(
+        training.X,
+        training.multiplicity,
+        judged.labelled,
+        judged.targets,
+        training.weights[training.judged],
+        options.candidates,
+        options.base,
+    )
+    return _finish(training, selection, options, training.X.shape[0])
+
+
+def refit_classifier(
+    fitted: FittedClassifier,
+    X: Matrix,
+    labels: Labels,
+    weights: Array | None,
+    options: ClassifierOptions,
+) -> FittedClassifier:
+    """Learn the linear classifier again, on the representation as it is."""
+    training = _prepare(X, labels, weights, options)
+    judged = training.labels.take(training.judged)
+    parts = fitted.dcot.representation.parts(training.X[judged.labelled])
+    ridge = KernelRidge.fit(
+        products(parts, parts), judged.targets, weights=training.weights[training.judged]
+    )
+    selection = SelectionResult([fitted.candidate], [ridge], 0, fitted.dcot)
+    return _finish(training, selection, options, fitted.n_documents)
+
+
+def _prepare(
+    X: Matrix, labels: Labels, weights: Array | None, options: ClassifierOptions
+) -> _Training:
+    if weights is not None and not weights.all():
+        X, labels, weights = without_zeros(X, labels, weights)
+    check_enough(labels)
+    own = np.ones(len(labels.labelled)) if weights is None else weights[labels.labelled]
+    own = with_class_weights(labels, own, options.class_weight)
+    first, own = without_duplicates(X[labels.labelled], labels.targets, own)
+    judged = np.arange(len(first))
+    if len(first) > MAX_SELECTION_LABELS:
+        generator = check_random_state(options.random_state)
+        judged = np.sort(generator.choice(len(first), MAX_SELECTION_LABELS, replace=False))
+    return _Training(X, weights, labels.take(first), own, judged, len(labels.labelled))
+
+
+def _finish(
+    training: _Training, selection: SelectionResult, options: ClassifierOptions, n_documents: int
+) -> FittedClassifier:
+    """Learn the final classifier, calibrate it, and estimate how good it is."""
+    labels, judged = training.labels, training.judged
+    rows, targets = training.X[labels.labelled], labels.targets[judged]
+    weights, exclusive = training.weights[judged], labels.exclusive
+    linear = fit_linear(
+        options.estimator,
+        selection.fitted.representation.parts(rows),
+        labels,
+        training.weights,
+        selection.ridge,
+        judged,
+        options.n_jobs,
+        options.random_state,
+    )
+    held_out = selection.ridge.held_out if linear.held_out is None else linear.held_out
+    temperature, calibrated = calibrate(held_out, targets, weights, exclusive)
+    tfidf = KernelRidge.fit(input_kernel(rows[judged]), targets, weights=weights)
+    return FittedClassifier(
+        dcot=selection.fitted,
+        candidate=selection.best,
+        classes=labels.classes,
+        kind=labels.kind,
+        coef=np.ascontiguousarray(linear.coef, dtype=selection.fitted.dtype),
+        intercept=linear.intercept,
+        strength=linear.strength,
+        alpha=selection.ridge.alpha,
+        estimator=linear.estimator,
+        temperature=temperature,
+        calibrated=calibrated,
+        estimate=estimate(
+            selection.ridges, linear.held_out, tfidf, targets, exclusive, options.random_state
+        ),
+        cv_results=cv_results(selection, targets, exclusive),
+        best_index=selection.best_index,
+        n_documents=n_documents,
+        n_labelled=training.n_labelled,
+        known_terms=Moments.of(rows).document_frequency > 0,
+        labelled_rows=rows,
+    )
