@@ -17,8 +17,8 @@ from dcot.core.centred import Centred
 from dcot.core.corruption import marginalise
 from dcot.core.fit import FitOptions
 from dcot.core.moments import Moments
+from dcot.core.options import choose_prototypes
 from dcot.core.plan import plan_in_memory, seconds_in_memory, shape_of
-from dcot.core.prototypes import choose_prototypes
 from dcot.core.solvers import SOLVERS, cg
 
 SIZES = (1_000, 5_000, 30_000)

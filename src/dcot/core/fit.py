@@ -16,7 +16,6 @@ from dcot.core.layers import DocumentsInMemory, Layer, OutputMoments, stack_laye
 from dcot.core.moments import LONGEST, SHORTEST, Moments
 from dcot.core.options import FitOptions
 from dcot.core.plan import Plan, plan_in_memory
-from dcot.core.prototypes import choose_prototypes
 from dcot.core.representation import Representation
 from dcot.core.solvers import SOLVERS, primal
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
@@ -117,7 +116,7 @@ def fit_path(
     ]
     for group in _sharing(moments, options):
         wanted = group[0][0]
-        prototypes = choose_prototypes(wanted.prototypes, wanted.n_prototypes, moments)
+        prototypes = wanted.choose(moments)
         check_depth(len(prototypes), X.dtype.itemsize, max(o.n_layers for o, _ in group), wanted)
         plan = plan_in_memory(centred, prototypes, [system for _, system in group], wanted)
         firsts = _first_layers(plan.solver, centred, moments, prototypes, group)
@@ -139,7 +138,7 @@ def fit_moments(moments: Moments, options: FitOptions) -> FittedDCoT:
         )
     scatter = moments.centred_scatter()
     check_moments(moments, scatter.dtype, options)
-    prototypes = choose_prototypes(options.prototypes, options.n_prototypes, moments)
+    prototypes = options.choose(moments)
     system = options.system(moments, 0)
     inputs = OutputMoments(moments, scatter)
     solution = next(primal.solve_scatter(inputs.scatter.copy(), prototypes, [system]))

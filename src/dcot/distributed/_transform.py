@@ -14,7 +14,7 @@ import numpy as np
 from dcot.core.fit import FittedDCoT
 from dcot.distributed._cluster import connected
 from dcot.distributed._partitions import Failed, failed, load, partitions_of
-from dcot.distributed._running import Options, compute, shared
+from dcot.distributed._running import Options, Shared, compute, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.estimator import DCoT
 from dcot.stream.outputs import reason_of, sync_file, write_parquet
@@ -78,7 +78,7 @@ def _client(cluster: Any) -> Any:
         return None
 
 
-def _features(model: Any, partition: Any, name: str, retries: int) -> Any:
+def _features(model: Shared, partition: Any, name: str, retries: int) -> Any:
     documents = load(partition, name, retries, "raise")
     if not count_of(documents):
         return _no_features(model.value)
@@ -238,7 +238,7 @@ def _temporary(path: Path) -> Path:
 
 
 def _write(
-    model: Any, partition: Any, name: str, number: int, folder: str, retries: int, on_error: str
+    model: Shared, partition: Any, name: str, number: int, folder: str, retries: int, on_error: str
 ) -> int | Failed:
     import polars as pl
 

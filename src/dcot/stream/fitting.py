@@ -25,7 +25,6 @@ from dcot.core.fit import FitOptions, FittedDCoT, check_moments, check_weights
 from dcot.core.layers import Layer, OutputMoments, OutputsTotal, scatter_after, stack_layers
 from dcot.core.moments import Moments
 from dcot.core.plan import CorpusSize, Plan, plan_passes
-from dcot.core.prototypes import choose_prototypes
 from dcot.core.representation import Representation, compression_rows
 from dcot.core.solvers import Solution, primal
 from dcot.core.solvers._base import column_blocks
@@ -155,7 +154,7 @@ class _Fit:
         scatter = self._scatter(plan)
         moments = self._moments()
         check_moments(moments, self.dtype, options)
-        prototypes = choose_prototypes(options.prototypes, options.n_prototypes, moments)
+        prototypes = options.choose(moments)
         system = options.system(moments, 0)
         solution, gram = self._solve(plan, scatter, moments, prototypes, system)
         solver, squash = plan.solver, options.squash
