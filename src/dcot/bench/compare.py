@@ -17,7 +17,7 @@ import numpy as np
 
 from dcot import datasets
 from dcot.bench.experiments import WORK
-from dcot.bench.experiments.accuracy import COMPARE, jobs
+from dcot.bench.experiments.accuracy import ALL, COMPARE, jobs
 from dcot.bench.jobs import Context, Runner, default_workers
 from dcot.bench.paper import Run, extra_systems
 from dcot.bench.profiles import Profile
@@ -46,7 +46,7 @@ def run(
     out: str | os.PathLike[str] = Path("compare-output"),
     data: str | os.PathLike[str] | None = None,
     systems: Sequence[str] | None = None,
-    budgets: Sequence[int] = BUDGETS,
+    budgets: Sequence[int | str] = BUDGETS,
     draws: int = 5,
     svm: bool = False,
     encoder: str | os.PathLike[str] | None = None,
@@ -54,7 +54,7 @@ def run(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Run:
-    """Compare the systems from few labels to all, and write the page that shows it.
+    """Compare the systems with few labels, and write the page that shows it.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ def run(
     out : folder for results; the same one resumes
     data : directory with research corpora
     systems : names of systems; by default those that learn in seconds
-    budgets, draws : numbers of labelled documents, and how often they are drawn
+    budgets, draws : numbers of labelled documents, or "all", and how often they are drawn; with
+        all labels of a large corpus a run takes many times longer
     svm : try a linear SVM on each system's features, too
     encoder, static_embeddings : pretrained rivals, see `dcot.bench.paper.run`
     workers : processes at a time; by default as many as cores
@@ -76,7 +77,8 @@ def run(
         raise InvalidParameterError(
             f"unknown systems {sorted(unknown)}: expected some of {list(NAMES)}"
         )
-    for name, given in (("budgets", budgets), ("draws", [draws])):
+    few = [budget for budget in budgets if budget != ALL]
+    for name, given in (("budgets", few), ("draws", [draws])):
         if wrong := [value for value in given if not isinstance(value, Integral) or value < 1]:
             raise InvalidParameterError(f"{name} must be whole numbers from 1, got {wrong[0]!r}")
     task = _checked(_task(corpus, text, label, split, test_share, data))
@@ -86,7 +88,8 @@ def run(
         size="full",
         sample=None,
         few_labels={task.name: names if not svm else svm_systems},
-        budgets=tuple(sorted({int(budget) for budget in budgets})),
+        budgets=tuple(sorted({int(budget) for budget in few})),
+        all_labels=ALL in budgets or all(int(one) >= len(task.train) for one in few),
         draws=draws,
         svm_systems=svm_systems,
     )

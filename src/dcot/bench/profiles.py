@@ -20,7 +20,8 @@ class Profile:
     size : of the systems' own grids
     sample : training, test and unlabelled documents of a corpus; None takes all
     few_labels : systems by corpus
-    budgets, draws : labelled documents ("all" is added) and how often they are drawn
+    budgets, draws : labelled documents, and how often they are drawn
+    all_labels : also with all labels, once
     svm_systems : systems that are tried with a linear SVM, too
     published : corpora that others have published figures for; all labels
     published_systems : systems measured on them
@@ -41,6 +42,7 @@ class Profile:
     budgets: tuple[int, ...]
     draws: int
     svm_systems: tuple[str, ...]
+    all_labels: bool = True
     published: tuple[str, ...] = ()
     published_systems: tuple[str, ...] = FAST
     learned: dict[str, tuple[int, ...]] = field(default_factory=dict)

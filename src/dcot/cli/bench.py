@@ -50,6 +50,16 @@ _Workers = Annotated[
 ]
 
 
+def _budgets(text: str) -> list[int | str]:
+    """Numbers of labels, and the word all.
+
+    >>> _budgets("20,all")
+    [20, 'all']
+    """
+    parts = o.names(text)
+    return [one if one == "all" else int(o.number(one, 1, whole=True)) for one in parts]
+
+
 def paper(
     profile: Annotated[
         str,
@@ -168,9 +178,9 @@ def compare(
         typer.Option(
             "--budgets",
             metavar="NUMBERS",
-            parser=o.numbers(low=1),
+            parser=_budgets,
             show_default="20 to 2000",
-            help="How many labels to try.",
+            help="Numbers of labels, with commas; all is the slowest by far.",
         ),
     ] = None,
     draws: Annotated[
@@ -195,7 +205,7 @@ def compare(
     threads: o.Threads = None,
     debug: o.Debug = False,
 ) -> None:
-    """Compare dCoT with its rivals on a corpus, from few labels to all.
+    """Compare dCoT with its rivals on a corpus, with few labels.
 
     Labels are hidden and tested on, so the corpus needs many. An interrupted run is resumed.
     """
@@ -216,7 +226,7 @@ def compare(
         encoder=encoder,
         static_embeddings=static_embeddings,
         progress=session.progress,
-        **({} if budgets is None else {"budgets": [_whole(one) for one in budgets]}),
+        **({} if budgets is None else {"budgets": budgets}),
     )
     tables = list(done.results.notes)
     few_labels = import_module("dcot.bench.report.tables").TABLES["few-labels"]
@@ -268,10 +278,6 @@ def defaults(
         session.emit({table.title: [table.head, *table.rows] for table in tables})
     for table in tables:
         session.say(table.text())
-
-
-def _whole(number: float) -> float:
-    return int(number) if float(number).is_integer() else number
 
 
 def _end(session: Session, done: Any, lines: list[str]) -> None:

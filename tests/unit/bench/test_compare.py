@@ -40,9 +40,21 @@ def test_a_table(table, tmp_path, capsys, more):
 
 
 def test_a_loaded_corpus_and_what_is_learned_from_it(corpus, tmp_path):
-    done = compare.run(corpus, budgets=(20,), draws=1, systems=("dCoT",), out=tmp_path, workers=1)
+    options = {"draws": 1, "systems": ("dCoT",), "workers": 1}
+    done = compare.run(corpus, budgets=(20, "all"), out=tmp_path / "both", **options)
     assert {c.key["labels"] for c in done.results.cells} == {20, "all"}
     assert all(0.3 < c.result["accuracy"] <= 1 for c in done.results.cells)
+
+
+@pytest.mark.parametrize(
+    ("budgets", "expected"), [((20,), {20}), ((20, 10_000), {20}), ((10_000,), {"all"})]
+)
+def test_all_labels_are_used_only_if_asked(corpus, tmp_path, budgets, expected):
+    """Or if there is nothing else to compare."""
+    done = compare.run(
+        corpus, budgets=budgets, draws=1, systems=("TF-IDF",), out=tmp_path, workers=1
+    )
+    assert {cell.key["labels"] for cell in done.results.cells} == expected
 
 
 def test_columns_have_to_be_named(table, tmp_path):
@@ -100,7 +112,7 @@ def test_the_text_is_in_the_column_text(corpus, tmp_path):
         "out": tmp_path / "out",
         "workers": 1,
     }
-    assert len(compare.run(path, label="queue", **options).results.cells) == 2
+    assert len(compare.run(path, label="queue", **options).results.cells) == 1
 
 
 def test_an_error_of_a_rivals_library_leaves_the_others(corpus, tmp_path, monkeypatch):

@@ -70,7 +70,7 @@ def _wanted(context: Context, experiments: Sequence[str]) -> Iterator[tuple[Task
                 continue
             seen.add(task.fingerprint)
             size = len(task.train) + (len(task.unlabelled) if COMPARE in experiments else 0)
-            cells = _budgets(task, profile.budgets, profile.draws)
+            cells = _budgets(task, profile.budgets, profile.draws, profile.all_labels)
             yield from _cells(context, task, context.names_for(task, names), cells, size)
     if PUBLISHED in experiments:
         for corpus in profile.published:
@@ -85,20 +85,22 @@ def _wanted(context: Context, experiments: Sequence[str]) -> Iterator[tuple[Task
             if task is None:
                 continue
             most = len(task.train) + len(task.unlabelled)
-            cells = _budgets(task, profile.learned_budgets, profile.learned_draws)[:-1]
+            cells = _budgets(task, profile.learned_budgets, profile.learned_draws, False)
             for size in sorted({*(min(size, most) for size in sizes), len(task.train)}):
                 fitting = [cell for cell in cells if int(cell[0]) <= size]
                 names = profile.learned_systems
                 yield from _cells(context, task, names, fitting, size, (RIDGE,))
 
 
-def _budgets(task: Task, budgets: Sequence[int], count: int) -> list[tuple[int | str, int]]:
+def _budgets(
+    task: Task, budgets: Sequence[int], count: int, all_labels: bool
+) -> list[tuple[int | str, int]]:
     """Labels and draw of every cell; with all labels there is one draw."""
     n = len(task.train)
     cells: list[tuple[int | str, int]] = [
         (budget, draw) for draw in range(count) for budget in budgets if budget < n
     ]
-    return [*cells, (ALL, 0)]
+    return [*cells, (ALL, 0)] if all_labels else cells
 
 
 def _cells(
