@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import inspect
 import re
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import typer
@@ -63,37 +62,43 @@ def run_line(line: str):
 
 
 @pytest.fixture
-def quick(monkeypatch, request):
-    """What takes minutes is called rightly, but not run."""
-    if "bench" not in request.node.name:
-        return
-    for name in ("paper", "compare"):
-        module = pytest.importorskip(f"dcot.bench.{name}")
-        monkeypatch.setattr(module, "run", not_run(module.run))
+def small(monkeypatch):
+    """Benchmarks run for real, with the shipped corpus and few of everything."""
+    from dcot.bench.profiles import PROFILES
 
-
-def not_run(function):
-    """A function that takes what the real one takes, and found nothing."""
-    signature = inspect.signature(function)
-
-    def instead(*arguments, **options):
-        signature.bind(*arguments, **options)
-        results = SimpleNamespace(notes=["a note"], corpora_of=lambda experiment: [])
-        return SimpleNamespace(report="report.html", failures=[], results=results)
-
-    return instead
+    monkeypatch.delenv("DCOT_DATA", raising=False)
+    tiny = replace(
+        PROFILES["quick"],
+        sample=(60, 40, 40),
+        few_labels={"reuters": ("TF-IDF", "dCoT")},
+        budgets=(20,),
+        draws=1,
+        svm_systems=(),
+        published=(),
+        learned={"dmoz": (80,)},
+        learned_budgets=(20,),
+        learned_draws=1,
+        noises=(0.5,),
+        depths=(1,),
+        noise_labels=20,
+        noise_prototypes=(20, 20),
+        words_prototypes=(20, 20),
+        suggested=(),
+        collections=(),
+    )
+    monkeypatch.setitem(PROFILES, "quick", tiny)
+    for module in ("compare", "paper"):  # in this process, which has imported everything
+        monkeypatch.setattr(f"dcot.bench.{module}.default_workers", lambda: 1)
+    monkeypatch.setattr("dcot.bench.defaults.BUDGETS", (20,))
+    monkeypatch.setattr("dcot.bench.defaults.DRAWS", 1)
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
-def test_examples_of_the_help_run(name, line, shelf, quick):
+def test_examples_of_the_help_run(name, line, shelf, small):
     if name == "dcot train":
         shutil.rmtree("model")
-    if name in (
-        "dcot predict",
-        "dcot evaluate",
-        "dcot suggest",
-        "dcot refit",
-    ):  # where help says model, a classifier is meant
+    if name.removeprefix("dcot ") in ("predict", "evaluate", "suggest", "refit"):
+        # where help says model, a classifier is meant
         shutil.rmtree("model")
         shutil.copytree("classifier", "model")
     done = run_line(line)
