@@ -23,6 +23,8 @@ NAMES = {
     "y": ["oil", "stocks"],
     "labels": ["oil", None, "stocks", None, None, None],
     "new_texts": ["opec"],
+    "labelled_texts": ["crude oil", "opec output", "nasdaq fell", "stocks and shares"],
+    "topics": ["oil", "oil", "stocks", "stocks"],
 }
 
 

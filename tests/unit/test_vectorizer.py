@@ -5,10 +5,12 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
@@ -345,6 +347,15 @@ def test_scikit_learns_checks_of_parameters(name):
     if check is None:
         pytest.skip(f"this scikit-learn has no {name}")
     check("DCoTVectorizer", DCoTVectorizer())
+
+
+def test_a_column_transformer_names_the_column():
+    frame = pd.DataFrame({"title": TEXTS, "year": range(len(TEXTS))})
+    columns = ColumnTransformer([("text", DCoTVectorizer(n_prototypes=4), "title")])
+    assert columns.fit_transform(frame).shape == (len(TEXTS), 8)
+    columns = ColumnTransformer([("text", DCoTVectorizer(n_prototypes=4), ["title"])])
+    with pytest.raises(DcotError, match=r"in a ColumnTransformer, 'text' and not \['text'\]"):
+        columns.fit_transform(frame)
 
 
 @pytest.mark.parametrize("bad", [[1, 2], [b"bytes"], [float("nan")], "text", np.ones((2, 2))])

@@ -127,7 +127,7 @@ Study = Callable[[Held], Iterator[tuple[str, Outcome]]]
 def _settings(held: Held) -> Iterator[tuple[str, Outcome]]:
     """Parameters of ``DCoT``; then parts of the default's features."""
     counter = DCoTVectorizer().fit(held.texts)
-    X = counter.weighting_.transform(counter.counter_.transform(held.texts)).astype(np.float32)
+    X = counter.weigh(held.texts)
     for name, options in SETTINGS.items():
         start = time.process_time()
         model = DCoT(**options).fit(X)

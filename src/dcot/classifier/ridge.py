@@ -17,8 +17,9 @@ Array = NDArray[Any]
 
 # Strengths to choose from, in units of the mean eigenvalue of the centred kernel.
 STRENGTHS = np.logspace(-3, 2, 16)
-# Parts of a strength to try with more documents, and how many are held out to choose.
-FINER, FINER_HELD_OUT = (1.0, 0.5, 0.25, 0.1), 1000
+# Shares of a strength to try with more documents, and how many are held out to choose, at most.
+FINER_FACTORS = (1.0, 0.5, 0.25, 0.1)
+MAX_FINER_HELD_OUT = 1000
 
 
 def targets_of(labels: Array) -> tuple[Array, Array]:
@@ -36,14 +37,26 @@ def targets_of(labels: Array) -> tuple[Array, Array]:
 class KernelRidge:
     """Least squares on the targets, by inner products alone.
 
+    The one leave-one-out ridge of dcot: give ``fit`` the inner products of the labelled documents,
+    in any features, and ``targets_of`` their labels.
+
     Attributes
     ----------
     dual : documents × targets; decisions are ``kernel @ dual + intercept``
-    intercept : by target
+    intercept : one per target
     strength : the chosen one, in units of the mean eigenvalue of the centred kernel
     alpha : the same, absolute
     held_out : decisions for each document by a model that never saw it, documents × targets
-    losses : squared error of these, summed over targets, by document
+    losses : squared error of these, summed over targets, one per document
+    weights : how often each document counts
+
+    Examples
+    --------
+    >>> F = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.8]])
+    >>> classes, targets = targets_of(np.array(["oil", "oil", "grain", "grain"]))
+    >>> ridge = KernelRidge.fit(F @ F.T, targets)
+    >>> classes[ridge.held_out.argmax(axis=1)].tolist()
+    ['oil', 'oil', 'grain', 'grain']
     """
 
     dual: Array
@@ -67,7 +80,15 @@ class KernelRidge:
         strengths: Array = STRENGTHS,
         weights: Array | None = None,
     ) -> KernelRidge:
-        """Learn from the inner products of labelled documents; the least error chooses."""
+        """Learn, with the strength that has the least leave-one-out error.
+
+        Parameters
+        ----------
+        kernel : inner products of the labelled documents
+        targets : documents × targets, ±1 for classes
+        strengths : to choose from, in units of the mean eigenvalue of the centred kernel
+        weights : how often each document counts, default once
+        """
         n = len(kernel)
         weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         centring = _Centring(kernel, weights)
@@ -118,10 +139,10 @@ def finer_alpha(
     n = len(kernel)
     weights = np.ones(n) if weights is None else weights
     order = generator.permutation(n)
-    held, others = np.split(order, [min(n // 10, FINER_HELD_OUT)])
+    held, others = np.split(order, [min(n // 10, MAX_FINER_HELD_OUT)])
     inner, outer = kernel[np.ix_(others, others)], kernel[np.ix_(held, others)]
     errors = {}
-    for factor in FINER:
+    for factor in FINER_FACTORS:
         dual, intercept = solve_ridge(inner, targets[others], alpha * factor, weights[others])
         residual = targets[held] - (outer @ dual + intercept)
         errors[factor] = float(weights[held] @ (residual**2).sum(axis=1))

@@ -17,7 +17,7 @@ from dcot.persistence.files import plain_file
 MANIFEST = "dcot.json"
 CARD = "README.md"
 FORMAT = "dcot-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 ENDINGS = {"arrays": "safetensors", "settings": "json", "vocabulary": "json"}
 OPTIONAL = {"vocabulary"}
 
@@ -162,7 +162,9 @@ def _check_version(document: dict[str, Any], path: Path) -> None:
         )
     if version < FORMAT_VERSION:
         raise ModelFormatError(
-            f"{path.parent} has format {version}, but the first one was {FORMAT_VERSION}{DAMAGED}"
+            f"{path.parent} has format {version}, written by dcot {writer!s:.40}; this is dcot "
+            f"{__version__}, which reads format {FORMAT_VERSION} only: learn the model again and "
+            "save it, or use the dcot that wrote it"
         )
 
 

@@ -177,7 +177,7 @@ def encode_texts(
     """
     if not isinstance(model, DCoTVectorizer) or layer is None:
         return _by_blocks(lambda rows: model.transform(texts[rows]), len(texts)), None
-    X = model.weighting_.transform(counts[:, : model.dcot_.n_features_in_])
+    X = model.pipeline_.weigh(counts)
     Z = np.empty((len(texts), len(model.prototypes_)), dtype=np.float32)
     squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     for start in range(0, len(texts), DOCUMENTS_PER_BLOCK):

@@ -125,7 +125,7 @@ def _refuse_what_is_no_corpus(documents: Any) -> None:
     ):
         raise InvalidTypeError(
             f"got a {type(documents).__name__}, expected one column of texts: "
-            "pass the column, as in frame['text']"
+            "pass the column, as in frame['text'] (in a ColumnTransformer, 'text' and not ['text'])"
         )
     if isinstance(documents, Mapping):
         raise InvalidTypeError(

@@ -17,7 +17,7 @@ from tests.unit.persistence.conftest import contents_of, forge, part, same
 import dcot
 from dcot import DcotError
 from dcot.errors import ModelFolderError, ModelFormatError
-from dcot.persistence.manifest import MANIFEST, _checksum
+from dcot.persistence.manifest import FORMAT_VERSION, MANIFEST, _checksum
 
 SOURCES = Path(dcot.__file__).parent
 
@@ -102,15 +102,21 @@ def test_a_read_only_folder(tmp_path, model):
 
 def test_a_newer_format_says_to_upgrade(folder, model):
     def newer(document):
-        document.update(format_version=2, dcot_version="9.9", files="elsewhere")
+        document.update(format_version=FORMAT_VERSION + 1, dcot_version="9.9", files="elsewhere")
 
     change_manifest(folder, newer, sign=False)  # who knows how the future signs
     before = contents_of(folder)
-    with pytest.raises(ModelFormatError, match=r"format 2, written by dcot 9\.9.*upgrade dcot"):
+    with pytest.raises(ModelFormatError, match=r"format 3, written by dcot 9\.9.*upgrade dcot"):
         dcot.load(folder)
     with pytest.raises(ModelFolderError, match="is not overwritten"):
         model.save(folder)
     assert contents_of(folder) == before
+
+
+def test_an_older_format_says_to_learn_again(folder):
+    change_manifest(folder, lambda document: document.update(format_version=1, dcot_version="0.0"))
+    with pytest.raises(ModelFormatError, match=r"format 1, written by dcot 0\.0.*learn the model"):
+        dcot.load(folder)
 
 
 @pytest.mark.parametrize("version", [0, -1, True, 1.0, "1", None, [1]])
