@@ -18,7 +18,7 @@ from dcot.core.corruption import marginalise
 from dcot.core.fit import FitOptions
 from dcot.core.moments import Moments
 from dcot.core.options import choose_prototypes
-from dcot.core.plan import plan_in_memory, seconds_in_memory, shape_of
+from dcot.core.plan import bytes_in_memory, plan_in_memory, seconds_in_memory, shape_of
 from dcot.core.solvers import SOLVERS, cg
 
 SIZES = (1_000, 5_000, 30_000)
@@ -41,7 +41,7 @@ def measure(n: int, d: int, r: int, solver: str) -> None:
     peak, _ = peak_memory(lambda: model(r, solver).fit(X))
     time = seconds(lambda: model(r, solver).fit(X), 3)
     shape = shape_of(Centred.of(X, Moments.of(X).mean), min(r, d))
-    print(time, peak, SOLVERS[solver].memory(shape))
+    print(time, peak, bytes_in_memory(solver, shape))
 
 
 def choice(n: int, d: int, r: int) -> tuple[str, float, dict[str, float]]:

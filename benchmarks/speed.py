@@ -15,7 +15,7 @@ from sklearn.decomposition import LatentDirichletAllocation, TruncatedSVD
 
 from dcot import DCoT, DCoTClassifier
 from dcot.bench.tasks import Task, load_task
-from dcot.core.solvers._base import positive_definite
+from dcot.core.solvers.direct import positive_definite
 from dcot.runtime.resources import format_bytes, n_threads
 
 SETTING = {"n_prototypes": 1000, "noise": 0.8, "n_layers": 1}
@@ -112,8 +112,7 @@ def report_peak(solver: str) -> None:
     """Print peak, what must be held, and the prediction, in bytes."""
     from dcot.core.centred import Centred
     from dcot.core.moments import Moments
-    from dcot.core.plan import shape_of
-    from dcot.core.solvers import SOLVERS
+    from dcot.core.plan import bytes_in_memory, shape_of
 
     _, X, _ = reuters()
     one_layer(solver=solver, n_prototypes=20).fit(sp.csr_array(X[:300, :600]))
@@ -121,7 +120,7 @@ def report_peak(solver: str) -> None:
     peak, _ = peak_memory(lambda: one_layer(solver=solver).fit(X))
     n, d = X.shape
     shape = shape_of(Centred.of(X, Moments.of(X).mean), 1000)
-    predicted = SOLVERS[solver].memory(shape)
+    predicted = bytes_in_memory(solver, shape)
     matrix = {"dual": n * n * 4.0, "primal": d * d * 4.0}
     result = d * 1000 * 4.0
     held = matrix.get(solver, predicted - result) + result

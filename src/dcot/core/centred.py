@@ -7,6 +7,7 @@ matrix stays as it is, sparse or dense, and the rank-one term is carried along. 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -165,6 +166,17 @@ def times(
     arrays = (X.indptr, X.indices, X.data, np.ascontiguousarray(dense), rows, columns, out)
     run_threads(sparse_times_dense, *arrays, offset, work=X.nnz * width)
     return out
+
+
+# Right-hand sides are solved this many at a time: enough for BLAS to be at full speed, few enough
+# that the workspace is small beside the matrix.
+COLUMNS = 512
+
+
+def column_blocks(n_columns: int, width: int = COLUMNS) -> Iterator[slice]:
+    """Slices of columns, ``width`` at a time."""
+    for start in range(0, n_columns, width):
+        yield slice(start, min(start + width, n_columns))
 
 
 def weighted_sums(matrix: Array, weights: Array) -> Array:

@@ -70,6 +70,24 @@ class System:
         return (twice if np.isnan(twice) else max(twice, 0.0)) / (2 * n)
 
 
+@dataclass
+class Solution:
+    """One solved system.
+
+    Attributes
+    ----------
+    coef : W, d × r, C-contiguous
+    gain : tr WᵀC[:, P], for the loss
+    n_iter : iterations; 1 for a direct solver
+    converged : False if an iterative solver stopped short of its tolerance
+    """
+
+    coef: Array
+    gain: float
+    n_iter: int = 1
+    converged: bool = True
+
+
 def marginalise(
     moments: Moments,
     noise: float,

@@ -17,7 +17,7 @@ from dcot.core.moments import LONGEST, SHORTEST, Moments
 from dcot.core.options import FitOptions
 from dcot.core.plan import Plan, plan_in_memory
 from dcot.core.representation import Representation
-from dcot.core.solvers import SOLVERS, primal
+from dcot.core.solvers import SOLVERS, direct
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
 from dcot.runtime.progress import part, parts
 from dcot.runtime.resources import allowance, format_bytes
@@ -141,7 +141,7 @@ def fit_moments(moments: Moments, options: FitOptions) -> FittedDCoT:
     prototypes = options.choose(moments)
     system = options.system(moments, 0)
     inputs = OutputMoments(moments, scatter)
-    solution = next(primal.solve_scatter(inputs.scatter.copy(), prototypes, [system]))
+    solution = next(direct.solve_scatter(inputs.scatter.copy(), prototypes, [system]))
     first = Layer.solved(solution, "primal", system, moments, prototypes, options.squash)
     below = inputs.after(first) if options.n_layers > 1 else None
     layers = stack_layers(first, options, None, below)
@@ -190,7 +190,7 @@ def _first_layers(
     options, systems = group[0][0], [system for _, system in group]
     say = partial(part(options.progress, 0.0, 1 / options.n_layers), f"layer 1 ({solver})")
     say(0.0)
-    solutions = SOLVERS[solver].solve(
+    solutions = SOLVERS[solver](
         centred, prototypes, systems, tol=options.tol, max_iter=options.max_iter, progress=say
     )
     for (one, system), solution in zip(group, solutions, strict=True):

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.core.centred import Centred, Matrix, centre_scatter, gram_lower, times
-from dcot.core.corruption import System
+from dcot.core.corruption import Solution, System
 from dcot.core.moments import SHORTEST, Moments
 from dcot.core.options import FitOptions
-from dcot.core.solvers import Solution, dual, primal
+from dcot.core.solvers import direct
 from dcot.errors import InvalidInputError
 from dcot.runtime.progress import part
 
@@ -125,11 +125,11 @@ class OutputMoments:
         system = options.system(self.moments, index)
         targets = np.arange(self.moments.n_terms)
         if self.documents is not None:
-            solver, solutions = "dual", dual.solve(self.documents, targets, [system])
+            solver, solutions = "dual", direct.solve_by_documents(self.documents, targets, [system])
         else:
             solver, solutions = (
                 "primal",
-                primal.solve_scatter(self.scatter.copy(), targets, [system]),
+                direct.solve_scatter(self.scatter.copy(), targets, [system]),
             )
         return Layer.solved(next(solutions), solver, system, self.moments, targets, options.squash)
 

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.core.centred import Centred, gram_work
+from dcot.core.centred import COLUMNS, Centred, gram_work
 from dcot.core.corruption import System
 from dcot.core.layers import BLOCK_BYTES
 from dcot.core.options import FitOptions
-from dcot.core.solvers import SOLVERS, Shape, cg, dual, primal
-from dcot.core.solvers._base import COLUMNS
+from dcot.core.solvers import SOLVERS, cg
 from dcot.errors import InvalidParameterError, OutOfMemoryError
 from dcot.runtime.resources import allowance, format_bytes, n_threads
 
@@ -107,9 +106,9 @@ def plan_in_memory(
     """The fastest solver among those that fit, or the one that was asked for."""
     shape = shape_of(centred, len(targets), len(systems))
     wanted = [name for name in SOLVERS if options.solver in ("auto", name)]
-    fitting = [name for name in wanted if SOLVERS[name].memory(shape) <= _budget(options)]
+    fitting = [name for name in wanted if bytes_in_memory(name, shape) <= _budget(options)]
     if not fitting:
-        raise _too_large(min(wanted, key=lambda name: SOLVERS[name].memory(shape)), shape, options)
+        raise _too_large(min(wanted, key=lambda name: bytes_in_memory(name, shape)), shape, options)
     if len(fitting) == 1:
         return _plan(fitting[0], centred, shape)
     direct = [_plan(name, centred, shape) for name in fitting if name != "cg"]
@@ -143,6 +142,28 @@ def _iterations(
     return cg.count_iterations(centred, targets, systems, tol=options.tol, max_iter=ahead)
 
 
+@dataclass(frozen=True)
+class Shape:
+    """What predictions of time and memory go by."""
+
+    n: int
+    d: int
+    r: int
+    nnz: int
+    itemsize: int
+    n_systems: int = 1
+
+    @property
+    def result(self) -> float:
+        """Bytes of one W."""
+        return float(self.d) * self.r * self.itemsize
+
+    @property
+    def matrix(self) -> float:
+        """Bytes of X's transpose, and of scaled values for both; positions are shared."""
+        return self.nnz * (4.0 + 3 * self.itemsize)
+
+
 def shape_of(centred: Centred, n_targets: int, n_systems: int = 1) -> Shape:
     n, d = centred.shape
     size = np.dtype(centred.dtype).itemsize
@@ -151,7 +172,7 @@ def shape_of(centred: Centred, n_targets: int, n_systems: int = 1) -> Shape:
 
 def _plan(solver: str, centred: Centred, shape: Shape, iterations: int = 0) -> Plan:
     time = seconds_in_memory(solver, centred, shape, iterations)
-    return Plan(*_KEPT[solver], SOLVERS[solver].memory(shape), time, width=shape.r)
+    return Plan(*_KEPT[solver], bytes_in_memory(solver, shape), time, width=shape.r)
 
 
 def seconds_in_memory(solver: str, centred: Centred, shape: Shape, iterations: int) -> float:
@@ -159,16 +180,34 @@ def seconds_in_memory(solver: str, centred: Centred, shape: Shape, iterations: i
     speed = n_threads() * 4 / shape.itemsize
     result = 3 * shape.n_systems * shape.result / 5e9
     if solver == "cg":
-        work = cg.sparse_work(shape, iterations) * 2 / (SPARSE * speed)
+        work = 4.0 * shape.nnz * shape.r * (iterations + 0.5) / (SPARSE * speed)
         return work + result + SETUP_SECONDS
     by_documents = solver == "dual"
     matrix = centred.X if by_documents else centred.transpose
-    flops = dual.flops(shape) if by_documents else primal.flops(shape)
     size = shape.n if by_documents else shape.d
+    flops = size**3 / 3 + 2.0 * size**2 * shape.r  # a factorisation, and solving with it
     fill = gram_work(matrix) / (SCATTERED * n_threads()) + 3.0 * size**2 * shape.itemsize / 8e9
     # small factorisations are slower, operation by operation
     dense = shape.n_systems * flops / (DENSE * speed) * (1 + 800 / size)
     return fill + dense + result + SETUP_SECONDS
+
+
+def bytes_in_memory(solver: str, shape: Shape) -> float:
+    """Predicted memory of one solver at its peak, X not counted, the result counted."""
+    small, large = sorted((shape.n, shape.d))
+    twice = 2.0 * shape.nnz * shape.itemsize  # X scaled a second time
+    if solver == "cg":
+        width = min(shape.r, cg.WIDTH) * shape.itemsize
+        # basis, right-hand side, image, solution
+        vectors = width * ((cg.EXPECTED_ITERATIONS + 3) * small + large)
+        again = twice if shape.n <= shape.d else 0.0
+        return shape.n_systems * shape.result + shape.matrix + again + vectors
+    size = shape.n if solver == "dual" else shape.d
+    square = float(size) ** 2 * shape.itemsize * (2 if shape.n_systems > 1 else 1)
+    columns = min(shape.r, COLUMNS) * shape.itemsize * size
+    if solver == "dual":  # X's columns, their solution in two layouts
+        return square + shape.result + shape.matrix + twice + 3 * columns
+    return square + shape.result + shape.matrix + 4 * columns
 
 
 def _budget(options: FitOptions) -> float:
@@ -176,8 +215,8 @@ def _budget(options: FitOptions) -> float:
 
 
 def _too_large(solver: str, shape: Shape, options: FitOptions) -> OutOfMemoryError:
-    needed, allowed = SOLVERS[solver].memory(shape), _budget(options)
-    others = [name for name in SOLVERS if SOLVERS[name].memory(shape) <= allowed]
+    needed, allowed = bytes_in_memory(solver, shape), _budget(options)
+    others = [name for name in SOLVERS if bytes_in_memory(name, shape) <= allowed]
     way_out = f"solver={others[-1]!r} fits" if others else "use fewer n_prototypes or terms"
     return OutOfMemoryError(
         f"solver={solver!r} needs about {format_bytes(needed)} for {shape.n} documents × "

@@ -30,6 +30,10 @@ def silent(message: str, fraction: float) -> None:
     """Report nothing."""
 
 
+def quiet(fraction: float) -> None:
+    """Say nothing of how far one piece of work has come."""
+
+
 def documents_done(
     progress: Progress,
     message: str,

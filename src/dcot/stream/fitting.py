@@ -19,15 +19,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.core.centred import centre_scatter, precision
-from dcot.core.corruption import System
+from dcot.core.centred import centre_scatter, column_blocks, precision
+from dcot.core.corruption import Solution, System
 from dcot.core.fit import FitOptions, FittedDCoT, check_moments, check_weights
 from dcot.core.layers import Layer, OutputMoments, OutputsTotal, scatter_after, stack_layers
 from dcot.core.moments import Moments
 from dcot.core.plan import CorpusSize, Plan, plan_passes
 from dcot.core.representation import Representation, compression_rows
-from dcot.core.solvers import Solution, primal
-from dcot.core.solvers._base import column_blocks
+from dcot.core.solvers import direct
 from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError
 from dcot.runtime.progress import announce
@@ -230,7 +229,7 @@ class _Fit:
         if plan.storage == "dense":
             assert isinstance(scatter, PackedScatter)
             centred = centre_scatter(scatter.full(), moments.mean, moments.n)
-            solution = next(primal.solve_scatter(centred.copy(), prototypes, [system], say))
+            solution = next(direct.solve_scatter(centred.copy(), prototypes, [system], say))
             return solution, scatter_after(centred, solution.coef) if follow else None
         if scatter is not None:
             scatter.prepare(moments.mean, moments.n, system.inverse_root)

@@ -14,7 +14,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.core.solvers._base import quiet
+from dcot.runtime.progress import quiet
 from dcot.runtime.resources import run_threads
 from dcot.stream.sums import panels_of
 

@@ -1,14 +1,42 @@
-"""Three exact ways to solve the system, and the choice between them.
+"""Three exact ways to solve the systems of a layer; ``dcot.core.plan`` chooses between them.
 
-To add one: write a module with ``solve`` and ``memory`` (see ``_base.Solver``), give it a line in
-``SOLVERS`` and a time in ``choice``; the contract suite then tests it by itself.
+To add one: write a function like ``Solver``, give it a line in ``SOLVERS``, and its memory and time
+in ``dcot.core.plan``; the contract suite then tests it.
 """
 
 from __future__ import annotations
 
-from dcot.core.solvers import cg, dual, primal
-from dcot.core.solvers._base import Shape, Solution, Solver
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
-SOLVERS: dict[str, Solver] = {"primal": primal, "dual": dual, "cg": cg}
+from numpy.typing import NDArray
 
-__all__ = ["SOLVERS", "Shape", "Solution", "Solver"]
+from dcot.core.centred import Centred
+from dcot.core.corruption import Solution, System
+from dcot.core.solvers import cg, direct
+
+
+class Solver(Protocol):
+    """A way to solve systems that share one ``scale``."""
+
+    def __call__(
+        self,
+        centred: Centred,
+        targets: NDArray[Any],
+        systems: Sequence[System],
+        *,
+        tol: float,
+        max_iter: int,
+        progress: Callable[[float], None],
+    ) -> Iterator[Solution]:
+        """Yield a solution for each system, in order."""
+        ...
+
+
+SOLVERS: dict[str, Solver] = {
+    "primal": direct.solve_by_terms,
+    "dual": direct.solve_by_documents,
+    "cg": cg.solve,
+}
+
+__all__ = ["SOLVERS", "Solver"]

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.core.centred import Centred
-from dcot.core.corruption import System
-from dcot.core.solvers._base import Shape, Solution, column_blocks, quiet
+from dcot.core.centred import Centred, column_blocks
+from dcot.core.corruption import Solution, System
+from dcot.runtime.progress import quiet
 from dcot.runtime.resources import run_threads
 
 Array = NDArray[Any]
@@ -399,16 +399,3 @@ def _update(image: Array, current: Array, previous: Array, alpha: Array, beta: A
     a, b = alpha.astype(image.dtype), beta.astype(image.dtype)
     run_threads(lanczos_update, image, current, previous, a, b, sums, work=2 * image.size)
     return np.asarray(sums.sum(axis=0, dtype=np.float64))
-
-
-def memory(shape: Shape) -> float:
-    width = min(shape.r, WIDTH) * shape.itemsize
-    small, large = sorted((shape.n, shape.d))
-    vectors = (EXPECTED_ITERATIONS + 3) * small + large  # basis, right-hand side, image, solution
-    twice = 2.0 * shape.nnz * shape.itemsize if shape.n <= shape.d else 0.0
-    return shape.n_systems * shape.result + shape.matrix + twice + width * vectors
-
-
-def sparse_work(shape: Shape, iterations: int) -> float:
-    """Multiplications with stored values of X for one system."""
-    return 2.0 * shape.nnz * shape.r * (iterations + 0.5)

@@ -1,4 +1,4 @@
-"""The primal, d × d: for few terms and any number of documents."""
+"""The direct solvers: the primal by terms, d × d, and the dual by documents, n × n."""
 
 from __future__ import annotations
 
@@ -9,23 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import get_lapack_funcs
 
-from dcot.core.centred import Centred
-from dcot.core.corruption import System
-from dcot.core.solvers._base import (
-    COLUMNS,
-    Shape,
-    Solution,
-    column_blocks,
-    least_norm,
-    positive_definite,
-    quiet,
-)
+from dcot.core.centred import Centred, column_blocks
+from dcot.core.corruption import Solution, System
+from dcot.runtime.progress import quiet
 from dcot.runtime.resources import run_threads
 
 Array = NDArray[Any]
 
 
-def solve(
+# -- by terms -----------------------------------------------------------------------------------
+
+
+def solve_by_terms(
     centred: Centred,
     targets: Array,
     systems: Sequence[System],
@@ -34,7 +29,7 @@ def solve(
     max_iter: int = 0,
     progress: Callable[[float], None] = quiet,
 ) -> Iterator[Solution]:
-    """Solve by Cholesky factorisation of the scatter matrix."""
+    """Solve by Cholesky factorisation of the scatter matrix, d × d."""
     return solve_scatter(centred.scatter(), targets, systems, progress)
 
 
@@ -48,12 +43,12 @@ def solve_scatter(
     _mirror(scatter)
     for index, system in enumerate(systems):
         own = scatter if index == len(systems) - 1 else scatter.copy()
-        solution = _solve_one(own, targets, system)
+        solution = _solve_scatter(own, targets, system)
         progress((index + 1) / len(systems))
         yield solution
 
 
-def _solve_one(scatter: Array, targets: Array, system: System) -> Solution:
+def _solve_scatter(scatter: Array, targets: Array, system: System) -> Solution:
     # Scaling to a unit diagonal keeps rare terms from being rounded away beside frequent ones.
     root = system.inverse_root.astype(scatter.dtype)
     variation = np.einsum("ii->i", scatter).copy()
@@ -61,7 +56,7 @@ def _solve_one(scatter: Array, targets: Array, system: System) -> Solution:
     scatter *= root
     if len(targets) == len(root) and (found := _solve_all(scatter, variation, root, system)):
         return found
-    apply = _factorise(scatter, variation * root**2, system)
+    apply = _factorise_scatter(scatter, variation * root**2, system)
     coef = np.empty((len(root), len(targets)), dtype=scatter.dtype)
     gain = 0.0
     for block in column_blocks(len(targets)):
@@ -109,7 +104,7 @@ def _solve_all(scaled: Array, variation: Array, root: Array, system: System) -> 
     return Solution(inverse, gain)
 
 
-def _factorise(scaled: Array, diagonal: Array, system: System) -> Any:
+def _factorise_scatter(scaled: Array, diagonal: Array, system: System) -> Any:
     """Factorise ``q·scaled + t·I`` into the lower triangle; the upper one keeps ``scaled``."""
     if system.shift > 0:
         lower = diagonal + scaled.dtype.type(system.shift / system.keep)
@@ -139,12 +134,99 @@ def _mirror(matrix: Array) -> None:
     run_threads(mirror_lower, matrix, work=matrix.size / 2)
 
 
-def memory(shape: Shape) -> float:
-    scatter = float(shape.d) ** 2 * shape.itemsize * (2 if shape.n_systems > 1 else 1)
-    columns = min(shape.r, COLUMNS) * shape.itemsize
-    return scatter + shape.result + shape.matrix + columns * 4 * shape.d
+# -- by documents -------------------------------------------------------------------------------
 
 
-def flops(shape: Shape) -> float:
-    """Dense operations for one system."""
-    return shape.d**3 / 3 + 2.0 * shape.d**2 * shape.r
+def solve_by_documents(
+    centred: Centred,
+    targets: Array,
+    systems: Sequence[System],
+    *,
+    tol: float = 0.0,
+    max_iter: int = 0,
+    progress: Callable[[float], None] = quiet,
+) -> Iterator[Solution]:
+    """Solve by Cholesky factorisation of the Gram matrix, n × n, which all systems share.
+
+    With ``Y = X_c B^{-½}`` and ``G = Y Yᵀ``, ``W = B^{-½} Yᵀ V`` where
+    ``(q·G + t·I) V = X_c[:, P]``.
+    """
+    root = systems[0].inverse_root
+    Y = centred.scaled(root)
+    gram = Y.gram()
+    for index, system in enumerate(systems):
+        own = gram if index == len(systems) - 1 else gram.copy()
+        solution = _solve_gram(centred, Y, own, targets, system)
+        progress((index + 1) / len(systems))
+        yield solution
+
+
+def _solve_gram(
+    centred: Centred, Y: Centred, gram: Array, targets: Array, system: System
+) -> Solution:
+    apply = _factorise_gram(Y, gram, system)
+    d = centred.shape[1]
+    twice = Y.scaled(system.inverse_root)
+    coef = np.empty((d, len(targets)), dtype=gram.dtype)
+    gain = 0.0
+    for block in column_blocks(len(targets)):
+        right = centred.columns(targets[block], order="F")
+        dual = apply(right.copy(order="F"))
+        # tr WᵀC[:, P] is the inner product of X_c W = G V = (X_c[:, P] − t V) / q and X_c[:, P]
+        squares, cross = np.vdot(right, right), np.vdot(dual, right)
+        gain += float(squares - system.shift * cross) / system.keep
+        twice.transpose_times(np.ascontiguousarray(dual), coef, block.start)
+    return Solution(coef, gain)
+
+
+def _factorise_gram(Y: Centred, gram: Array, system: System) -> Any:
+    if system.shift > 0:
+        solver = positive_definite(_shifted(gram, system))
+        if solver is not None:
+            return solver
+        gram = Y.gram()  # the factorisation has overwritten it
+    return least_norm(_shifted(gram, system))
+
+
+def _shifted(gram: Array, system: System) -> Array:
+    gram *= gram.dtype.type(system.keep)
+    np.einsum("ii->i", gram)[:] += gram.dtype.type(system.shift)
+    return gram
+
+
+# -- symmetric systems --------------------------------------------------------------------------
+
+
+def positive_definite(matrix: Array) -> Any:
+    """Factorise a symmetric positive definite matrix in place; return a solver for it.
+
+    Only the lower triangle of the C-contiguous ``matrix`` is read and overwritten. Where rounding
+    (or no noise) leaves it singular, the least-norm solution takes over.
+    """
+    potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (matrix,))
+    # LAPACK thinks in columns: our lower triangle is its upper one.
+    factor, info = potrf(matrix.T, lower=0, overwrite_a=1, clean=0)
+    if info != 0:
+        return None
+
+    def solve(right: Array) -> Array:
+        solution, _ = potrs(factor, right, lower=0, overwrite_b=1)
+        return solution  # type: ignore[no-any-return]
+
+    return solve
+
+
+def least_norm(matrix: Array) -> Any:
+    """The pseudo-inverse of a symmetric positive semi-definite matrix, as a solver."""
+    import scipy.linalg
+
+    wide = matrix.astype(np.float64)
+    values, vectors = scipy.linalg.eigh(wide, lower=True, overwrite_a=True, check_finite=False)
+    cutoff = max(values[-1], 0.0) * len(values) * np.finfo(matrix.dtype).eps
+    kept = values > cutoff
+    basis = vectors[:, kept] / np.sqrt(values[kept])
+
+    def solve(right: Array) -> Array:
+        return np.asarray(basis @ (basis.T @ right)).astype(matrix.dtype)
+
+    return solve
