@@ -1,0 +1,56 @@
+"""Labels that are probably wrong: documents whose held-out decision contradicts their label.
+
+Leave-one-out decisions exist after every fit, so the list is free: each labelled document was
+judged by a model that never saw it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.classifier.estimate import probabilities
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class LabelIssues:
+    """Doubtful labels, the worst first; all arrays have one entry per document.
+
+    Attributes
+    ----------
+    positions : places among the labelled documents
+    given, predicted : columns of the given class and of the one the others suggest
+    given_probability, predicted_probability : held-out probabilities of the two
+    """
+
+    positions: Array
+    given: Array
+    predicted: Array
+    given_probability: Array
+    predicted_probability: Array
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+def find_label_issues(held_out: Array, targets: Array, temperature: float) -> LabelIssues:
+    """The documents whose best held-out class is not their own.
+
+    Parameters
+    ----------
+    held_out : decisions by models that never saw the document, documents × classes
+    targets : ±1, one +1 per document
+    temperature : of the calibration, see ``probabilities``
+    """
+    chance = probabilities(held_out, temperature, True)
+    given, predicted = targets.argmax(axis=1), held_out.argmax(axis=1)
+    rows = np.arange(len(targets))
+    own, other = chance[rows, given], chance[rows, predicted]
+    wrong = np.flatnonzero(given != predicted)
+    worst = wrong[np.argsort(own[wrong] - other[wrong], kind="stable")]
+    return LabelIssues(worst, given[worst], predicted[worst], own[worst], other[worst])
