@@ -1,0 +1,292 @@
+"""Files of labels: CSV and JSON lines, and the JSON of Label Studio and Prodigy.
+
+All of them become a list of :class:`Entry` and back. CSV and JSON lines are what ``dcot label``
+keeps; the others are for moving labels from and to other programs.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from dcot.errors import InvalidInputError
+
+Format = Literal["csv", "jsonl", "label-studio", "prodigy"]
+
+COLUMNS = ("id", "label", "how", "time", "text")
+# A spreadsheet runs a cell that begins with one of these. Only a quote before it prevents that.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")  # a class may be called -1
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One labelled document.
+
+    Attributes
+    ----------
+    id : the document's identifier
+    label : its class; empty for a document that was skipped
+    how : how it came to be labelled: ``"suggested"``, ``"random"``, ``"together"``, …
+    time : when, in ISO format
+    text : the document itself, so that the file can be used without the corpus
+    """
+
+    id: str
+    label: str
+    how: str = ""
+    time: str = ""
+    text: str | None = None
+
+
+def row_of(entry: Entry, kind: str) -> str:
+    """An entry as it is appended to a file of this kind, with its line break."""
+    if kind == "jsonl":
+        return json.dumps(asdict(entry), ensure_ascii=False) + "\n"
+    values = asdict(entry)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(_guarded(values[name] or "") for name in COLUMNS)
+    return buffer.getvalue()
+
+
+def header(kind: str) -> str:
+    """What stands before the first entry of a file of this kind."""
+    return "" if kind == "jsonl" else ",".join(COLUMNS) + "\n"
+
+
+def written(entries: Iterable[Entry], kind: Format) -> str:
+    """A whole file of labels."""
+    entries = list(entries)
+    if kind in ("csv", "jsonl"):
+        return header(kind) + "".join(row_of(entry, kind) for entry in entries)
+    if kind == "prodigy":
+        return "".join(json.dumps(_to_prodigy(e), ensure_ascii=False) + "\n" for e in entries)
+    tasks = [_to_label_studio(number, entry) for number, entry in enumerate(entries, start=1)]
+    return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+
+
+def read(data: str, where: str) -> list[Entry]:
+    """Entries of a file of any kind; what it is shows in its first character."""
+    data = data.removeprefix("\ufeff")
+    start = data.lstrip()[:1]
+    if start == "[":
+        return _read_label_studio(data, where)
+    if start == "{":
+        return _read_json_lines(data, where)
+    return _read_csv(data, where)
+
+
+def read_own(data: str, where: str, kind: str) -> list[Entry]:
+    """Entries of a file that ``dcot label`` keeps and may write again.
+
+    Its last line may be incomplete, and is then left out: without a line break at its end a label
+    was never acknowledged. A file with other columns is refused, because they would be lost.
+    """
+    data = data.removeprefix("\ufeff")
+    if kind == "csv":
+        return _read_csv(data, where, own=True)
+    return _read_json_lines(data, where, own=True)
+
+
+# -- CSV ------------------------------------------------------------------------------------
+
+
+def _guarded(value: str) -> str:
+    risky = value.startswith((*_FORMULA, "'")) and not _NUMBER.fullmatch(value)
+    return "'" + value if risky else value
+
+
+def _unguarded(value: str) -> str:
+    guarded = value.startswith("'") and value[1:].startswith((*_FORMULA, "'"))
+    return value[1:] if guarded else value
+
+
+def _read_csv(data: str, where: str, own: bool = False) -> list[Entry]:
+    if not data.strip():
+        return []
+    delimiter = "\t" if "\t" in data.partition("\n")[0] else ","
+    if ";" in data.partition("\n")[0] and "," not in data.partition("\n")[0]:
+        delimiter = ";"  # as spreadsheets write it where the comma is for decimals
+    rows = _rows(data, delimiter, where, own)
+    names = rows[0] if rows else []
+    if ("id" not in names and "text" not in names) or "label" not in names:
+        raise InvalidInputError(
+            f"{where} has the columns {', '.join(map(repr, names))}: expected 'label', and 'id' or "
+            "'text'"
+        )
+    if own:
+        _check_own(names, where)
+    entries = []
+    for number, row in enumerate(rows[1:], start=2):
+        if not any(row):
+            continue
+        if len(row) != len(names):
+            raise InvalidInputError(
+                f"{where}, row {number}: {len(row)} fields, expected {len(names)}"
+            )
+        values = {name: _unguarded(value) for name, value in zip(names, row, strict=True)}
+        entries.append(_entry(values))
+    return entries
+
+
+def _rows(data: str, delimiter: str, where: str, torn: bool) -> list[list[str]]:
+    """Rows of a CSV file, without a last one that was cut off."""
+    rows: list[list[str]] = []
+    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        for row in csv.reader(io.StringIO(data, newline=""), delimiter=delimiter, strict=True):
+            rows.append(row)  # noqa: PERF402  those before an error are kept
+    except csv.Error as error:
+        if torn and "unexpected end of data" in str(error):
+            return rows
+        raise InvalidInputError(f"{where} is not CSV: {error}") from error
+    finally:
+        csv.field_size_limit(limit)
+    if torn and rows and not data.endswith("\n"):
+        rows.pop()
+    return rows
+
+
+def _check_own(names: Iterable[str], where: str) -> None:
+    others = [name for name in names if name not in COLUMNS]
+    if others:
+        raise InvalidInputError(
+            f"{where} has {', '.join(map(repr, others[:5]))} besides {', '.join(COLUMNS)}, which "
+            "would be lost when labels change: choose a new file, and import this one"
+        )
+
+
+def _entry(values: dict[str, str]) -> Entry:
+    return Entry(
+        values.get("id", ""),
+        values["label"].strip(),
+        values.get("how", ""),
+        values.get("time", ""),
+        values.get("text"),
+    )
+
+
+# -- JSON -----------------------------------------------------------------------------------
+
+
+def _read_json_lines(data: str, where: str, own: bool = False) -> list[Entry]:
+    """Our own lines, or Prodigy's, which have an ``answer``."""
+    lines = data.split("\n")
+    if own and lines[-1]:
+        lines.pop()
+    entries = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInputError(f"{where}, line {number}: not JSON ({error})") from error
+        if not isinstance(record, dict):
+            raise InvalidInputError(
+                f"{where}, line {number}: {type(record).__name__}, expected an object"
+            )
+        if own:
+            _check_own(record, f"{where}, line {number}")
+        entry = _from_prodigy(record) if "answer" in record else _from_record(record)
+        if entry is None:
+            continue
+        if not entry.id and entry.text is None:
+            raise InvalidInputError(f"{where}, line {number}: has neither 'id' nor 'text'")
+        entries.append(entry)
+    return entries
+
+
+def _from_record(record: dict[str, Any]) -> Entry:
+    text = record.get("text")
+    return Entry(
+        _plain(record.get("id")),
+        _plain(record.get("label")).strip(),
+        _plain(record.get("how")),
+        _plain(record.get("time")),
+        text if isinstance(text, str) else None,
+    )
+
+
+def _plain(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _to_prodigy(entry: Entry) -> dict[str, Any]:
+    """A line of ``textcat.manual``; a skipped document is one that was ignored."""
+    answer = "accept" if entry.label else "ignore"
+    record: dict[str, Any] = {"text": entry.text or "", "meta": {"id": entry.id}}
+    if entry.label:
+        record |= {"label": entry.label, "accept": [entry.label]}
+    return record | {"answer": answer}
+
+
+def _from_prodigy(record: dict[str, Any]) -> Entry | None:
+    """None for a rejected class, which says what a document is not."""
+    if record["answer"] == "reject":
+        return None
+    accepted = record.get("accept")
+    label = _plain(record.get("label"))
+    if isinstance(accepted, list) and accepted:
+        label = _plain(accepted[0])
+    if record["answer"] != "accept":
+        label = ""
+    meta = record.get("meta")
+    identifier = meta.get("id") if isinstance(meta, dict) else None
+    text = record.get("text")
+    return Entry(_plain(identifier), label.strip(), "imported", "", text if text else None)
+
+
+def _to_label_studio(number: int, entry: Entry) -> dict[str, Any]:
+    """A task with one choice, for a template with ``<Choices name="label" toName="text">``."""
+    choice = {
+        "from_name": "label",
+        "to_name": "text",
+        "type": "choices",
+        "value": {"choices": [entry.label]},
+    }
+    annotation: dict[str, Any] = {"result": [choice] if entry.label else []}
+    if not entry.label:
+        annotation["was_cancelled"] = True
+    data = {"text": entry.text or "", "id": entry.id}
+    return {"id": number, "data": data, "annotations": [annotation]}
+
+
+def _read_label_studio(data: str, where: str) -> list[Entry]:
+    try:
+        tasks = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{where} is not JSON ({error})") from error
+    entries = []
+    for number, task in enumerate(tasks):
+        if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
+            raise InvalidInputError(f"{where}, task {number}: expected an object with 'data'")
+        fields = task["data"]
+        texts = [value for value in fields.values() if isinstance(value, str)]
+        text = fields.get("text", max(texts, key=len, default=None))
+        label = _first_choice(task.get("annotations") or task.get("completions") or [])
+        if label is None:
+            continue
+        entries.append(Entry(_plain(fields.get("id")), label, "imported", "", text))
+    return entries
+
+
+def _first_choice(annotations: Any) -> str | None:
+    """The first chosen class; empty if the task was skipped, None if it was not annotated."""
+    for annotation in annotations if isinstance(annotations, list) else []:
+        if not isinstance(annotation, dict):
+            continue
+        if annotation.get("was_cancelled"):
+            return ""
+        for result in annotation.get("result") or []:
+            choices = result.get("value", {}).get("choices") if isinstance(result, dict) else None
+            if isinstance(choices, list) and choices:
+                return _plain(choices[0]).strip()
+    return None

@@ -1,0 +1,319 @@
+"""Labels on the disk: never behind, one row per document, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
+from dcot.web import formats
+from dcot.web.documents import Documents
+from dcot.web.formats import Entry
+from dcot.web.labels import ConflictError, LabelStore
+
+TEXTS = [
+    "plain",
+    'a "quote", a comma',
+    "two\nlines",
+    "",
+    "=1+2",
+    "שלום 👋",
+    "<b>bold</b>",
+    "x\r\ny",
+]
+
+
+@pytest.fixture
+def documents():
+    return Documents.of(TEXTS)
+
+
+@pytest.fixture(params=["labels.csv", "labels.jsonl"])
+def path(request, tmp_path):
+    return tmp_path / request.param
+
+
+def names(store):
+    return {row: label.name for row, label in store.labels.items()}
+
+
+def test_labels_are_there_again(documents, path):
+    store = LabelStore(path, documents)
+    given = {row: f"class {row}" for row in range(len(TEXTS))}
+    for row, name in given.items():
+        store.set({row: name}, "random")
+    store.close()
+    again = LabelStore(path, documents)
+    assert names(again) == given
+    assert {label.how for label in again.labels.values()} == {"random"}
+    assert not again.repaired
+
+
+def test_a_file_has_one_row_per_document(documents, path):
+    store = LabelStore(path, documents)
+    store.set({0: "a", 1: "b"})
+    store.set({0: "c"})
+    store.set({1: None})
+    store.set({2: ""})
+    store.close()
+    entries = formats.read(path.read_text(), "file")
+    assert [(entry.id, entry.label) for entry in entries] == [("0", "c"), ("2", "")]
+
+
+def test_labels_are_written_to_the_disk_before_set_returns(documents, path, monkeypatch):
+    synced = []
+    real = os.fsync
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: (synced.append(os.fstat(handle).st_size), real(handle))
+    )
+    store = LabelStore(path, documents)
+    synced.clear()
+    store.set({0: "a"})
+    assert synced == [path.stat().st_size]
+
+
+def test_a_spreadsheet_does_not_run_a_text(documents, tmp_path):
+    store = LabelStore(tmp_path / "labels.csv", documents)
+    store.set({4: "=cmd()", 0: "-1"})
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "labels.csv").read_text())))
+    assert [row["label"] for row in rows] == ["'=cmd()", "-1"]
+    assert rows[0]["text"] == "'=1+2"
+    store.close()
+    assert names(LabelStore(tmp_path / "labels.csv", documents)) == {4: "=cmd()", 0: "-1"}
+
+
+@pytest.mark.parametrize("cut", range(1, 40, 3))
+def test_a_row_that_was_cut_off_is_left_out(documents, path, cut):
+    store = LabelStore(path, documents)
+    store.set({0: "a"})
+    whole = path.read_bytes()
+    store.set({2: "b"})
+    store.close()
+    added = len(path.read_bytes()) - len(whole)
+    with path.open("r+b") as file:
+        file.truncate(len(whole) + min(cut, added - 1))
+    again = LabelStore(path, documents)
+    assert names(again) == {0: "a"}
+    assert again.repaired
+    again.set({2: "c"})
+    again.close()
+    assert names(LabelStore(path, documents)) == {0: "a", 2: "c"}
+
+
+def test_edited_meanwhile(documents, path):
+    store = LabelStore(path, documents)
+    store.set({0: "a", 1: "b", 2: "c"})
+    entries = [entry for entry in formats.read(path.read_text(), "") if entry.id != "1"]
+    entries[0] = Entry("0", "z", "", "", TEXTS[0])
+    entries.append(Entry("5", "new", "", "", TEXTS[5]))
+    path.write_text(formats.written(entries, store.kind))
+    reload = store.set({3: "d"})
+    assert (reload.added, reload.changed, reload.removed) == (1, 1, 1)
+    assert names(store) == {0: "z", 2: "c", 5: "new", 3: "d"}
+
+
+def test_saved_by_a_spreadsheet(documents, tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_bytes(
+        '\ufefflabel;id;text\r\na;0;plain\r\n"b, c";1;"a ""quote"", a comma"\r\n'.encode()
+    )
+    store = LabelStore(path, documents)
+    assert names(store) == {0: "a", 1: "b, c"}
+    assert path.read_text().startswith("id,label,how,time,text\n")
+
+
+def test_deleted_meanwhile(documents, path):
+    store = LabelStore(path, documents)
+    store.set({0: "a"})
+    path.unlink()
+    assert store.set({1: "b"}).removed == 1
+    assert names(store) == {1: "b"}
+
+
+def test_the_text_decides_when_the_corpus_has_changed(documents, path):
+    store = LabelStore(path, documents)
+    store.set({0: "a", 1: "b", 2: "c"})
+    store.close()
+    changed = Documents.of(["new", *TEXTS[1:]])
+    again = LabelStore(path, Documents.of(TEXTS[1:]))
+    assert names(again) == {0: "b", 1: "c"}
+    assert [entry.label for entry in again.foreign] == ["a"]
+    again.set({0: "d"})
+    again.close()
+    assert "plain" in path.read_text()  # the label of a document that is not there is kept
+    assert names(LabelStore(path, changed)) == {1: "d", 2: "c"}
+
+
+def test_another_label_than_expected(documents, path):
+    store = LabelStore(path, documents)
+    store.set({0: "a"}, expected={0: None})
+    with pytest.raises(ConflictError) as conflict:
+        store.set({0: "b", 1: "b"}, expected={0: None, 1: None})
+    assert conflict.value.current.name == "a"
+    assert names(store) == {0: "a"}
+    store.set({0: "b"}, expected={0: "a"})
+
+
+@pytest.mark.parametrize("changes", [{1: "b"}, {0: "b"}])
+def test_a_full_disk_changes_nothing(documents, path, monkeypatch, changes):
+    store = LabelStore(path, documents)
+    store.set({0: "a"})
+    before = path.read_bytes()
+    real = os.write
+
+    def full(handle, data):
+        if len(data) > 10:
+            return real(handle, data[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OutputError, match="free some space"):
+        store.set(changes)
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert names(store) == {0: "a"}
+    store.set(changes)
+    assert names(store)[next(iter(changes))] == "b"
+    assert [found.name for found in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
+def test_a_second_server_is_refused(documents, path):
+    store = LabelStore(path, documents)
+    program = (
+        "import sys; from pathlib import Path; from dcot.web.labels import LabelStore\n"
+        "from dcot.web.documents import Documents\n"
+        "LabelStore(Path(sys.argv[1]), Documents.of(['x']))"
+    )
+    for change in ({0: "a"}, {0: "b"}):  # the lock stays when the file is replaced
+        store.set(change)
+        done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True)
+        assert b"open in another `dcot label`" in done.stderr
+    store.close()
+    assert not subprocess.run([sys.executable, "-c", program, str(path)]).returncode
+
+
+def test_rename_and_merge(documents, path):
+    store = LabelStore(path, documents)
+    store.set({0: "a", 1: "b", 2: "a"})
+    assert store.rename("a", "b") == 2
+    assert names(store) == {0: "b", 1: "b", 2: "b"}
+    store.close()
+    assert set(names(LabelStore(path, documents)).values()) == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n1,2\n", "expected 'label'"),
+        ("id,label,comment\n0,a,mine\n", "would be lost"),
+        ('id,label\n0,"a\nb\n', None),
+        ("id,label\n0,a,b\n", "3 fields"),
+        ("id,label\n0,\x00\n", None),
+    ],
+)
+def test_files_that_are_not_ours_are_left_alone(documents, tmp_path, content, message):
+    path = tmp_path / "labels.csv"
+    path.write_text(content)
+    if message is None:
+        LabelStore(path, documents).close()
+        return
+    with pytest.raises(InvalidInputError, match=message):
+        LabelStore(path, documents)
+    assert path.read_text() == content
+
+
+def test_other_endings_and_bytes_are_refused(documents, tmp_path):
+    with pytest.raises(InvalidParameterError, match=r"csv or \.jsonl"):
+        LabelStore(tmp_path / "labels.xlsx", documents)
+    (tmp_path / "labels.csv").write_bytes(b"id,label\n0,\xff\n")
+    with pytest.raises(InvalidInputError, match="UTF-8"):
+        LabelStore(tmp_path / "labels.csv", documents)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(OutputError, match="not a file"):
+        LabelStore(tmp_path / "folder.csv", documents)
+
+
+# -- formats ----------------------------------------------------------------------------------
+
+plain = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
+entries = st.lists(
+    st.builds(
+        Entry,
+        plain.map(lambda text: "i" + text),
+        plain.map(str.strip),
+        plain,
+        plain,
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40),
+    ),
+    max_size=6,
+)
+
+
+@given(entries, st.sampled_from(["csv", "jsonl"]))
+@settings(max_examples=60, deadline=None)
+def test_what_is_written_is_read_again(given_entries, kind):
+    text = formats.written(given_entries, kind)
+    found = formats.read_own(text, "file", kind)
+    assert found == given_entries
+
+
+@given(entries, st.sampled_from(["label-studio", "prodigy"]))
+@settings(max_examples=40, deadline=None)
+def test_other_formats_keep_identifier_label_and_text(given_entries, kind):
+    found = formats.read(formats.written(given_entries, kind), "file")
+    kept = [(entry.id, entry.label, entry.text or None) for entry in found]
+    assert kept == [(entry.id, entry.label, entry.text or None) for entry in given_entries]
+
+
+def test_label_studio_and_prodigy_as_they_export():
+    studio = [
+        {
+            "id": 7,
+            "data": {"body": "Crude oil rose", "source": "x"},
+            "annotations": [
+                {
+                    "id": 1,
+                    "was_cancelled": False,
+                    "result": [
+                        {
+                            "value": {"choices": ["oil"]},
+                            "from_name": "topic",
+                            "to_name": "body",
+                            "type": "choices",
+                        }
+                    ],
+                }
+            ],
+        },
+        {"id": 8, "data": {"body": "not annotated"}, "annotations": []},
+    ]
+    found = formats.read(json.dumps(studio), "studio.json")
+    assert [(entry.label, entry.text) for entry in found] == [("oil", "Crude oil rose")]
+    lines = [
+        {"text": "a", "label": "oil", "answer": "accept", "_input_hash": 1},
+        {"text": "b", "label": "oil", "answer": "reject"},
+        {"text": "c", "options": [{"id": "x"}], "accept": ["grain"], "answer": "accept"},
+        {"text": "d", "accept": [], "answer": "ignore"},
+    ]
+    found = formats.read("\n".join(map(json.dumps, lines)), "prodigy.jsonl")
+    assert [(entry.text, entry.label) for entry in found] == [
+        ("a", "oil"),
+        ("c", "grain"),
+        ("d", ""),
+    ]
+
+
+@pytest.mark.parametrize("content", ["[1]", '[{"data": 3}]', "[", '{"label": "a"}', "{", "{}\n[]"])
+def test_what_is_no_file_of_labels_says_so(content):
+    with pytest.raises(InvalidInputError):
+        formats.read(content, "file")
