@@ -1,0 +1,319 @@
+"""What the labelling page asks for, and other programs may: the operations of a session."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from dcot.web import formats
+from dcot.web.labels import ConflictError
+from dcot.web.routes import Download, Failure, Operation
+from dcot.web.schema import array, integer, nullable, record, text
+from dcot.web.seeds import propose, ranked_by, unknown_words
+from dcot.web.session import MAX_NAME, Session
+from dcot.web.shading import MAX_SHOWN, Piece, shaded
+
+SHOWN_CLASSES = 9  # with a probability, for one document
+MAX_IMPORT_BYTES = 64 << 20
+
+_ID = text(1000, 1)
+_CLASS = text(MAX_NAME, 1)
+_TAB = text(64, 1)
+_WORDS = array(text(200, 1), 200)
+
+
+class LabelApi:
+    """The operations of a labelling session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def operations(self) -> list[Operation]:
+        how = text(
+            40,
+            1,
+            enum=["first", "suggested", "random", "seed words", "together", "doubtful", "other"],
+        )
+        change = record(
+            {"id": _ID, "label": nullable(text(MAX_NAME))}, expected=nullable(text(MAX_NAME))
+        )
+        conflict = {409: "Labelled meanwhile; `current` is the label it has"}
+        missing = {404: "No such document"}
+        return [
+            Operation("GET", "/state", "Counts, classes, and what the server is doing", self.state),
+            Operation(
+                "GET",
+                "/next",
+                "Documents to label, with predictions",
+                self.next,
+                {"tab": _TAB, "n": integer(1, 50), "keep": text(5000), "by": _CLASS},
+                ["tab"],
+            ),
+            Operation(
+                "POST",
+                "/labels",
+                "Give labels, or remove them; on the disk before the answer",
+                self.label,
+                body=record({"changes": array(change, 500, 1)}, how=how, tab=_TAB),
+                failures=conflict | missing,
+            ),
+            Operation(
+                "GET",
+                "/document",
+                "One document",
+                self.document,
+                {"id": _ID},
+                ["id"],
+                failures=missing,
+            ),
+            Operation(
+                "GET",
+                "/alike",
+                "Unlabelled documents like one",
+                self.alike,
+                {"id": _ID, "n": integer(1, 60)},
+                ["id"],
+                failures=missing,
+            ),
+            Operation(
+                "POST", "/classes", "Add a class", self.add_class, body=record({"name": _CLASS})
+            ),
+            Operation(
+                "POST",
+                "/classes/rename",
+                "Rename a class, or merge it into another",
+                self.rename_class,
+                body=record({"old": _CLASS, "new": _CLASS}, merge={"type": "boolean"}),
+            ),
+            Operation(
+                "POST",
+                "/classes/remove",
+                "Remove a class without labels",
+                self.remove_class,
+                body=record({"name": _CLASS}),
+            ),
+            Operation(
+                "POST",
+                "/seeds",
+                "Set the seed words of a class",
+                self.set_seeds,
+                body=record({"name": _CLASS, "words": _WORDS}),
+            ),
+            Operation(
+                "POST",
+                "/seeds/propose",
+                "More words like these, and the documents they find",
+                self.propose,
+                body=record({"words": _WORDS}, rejected=_WORDS),
+            ),
+            Operation("GET", "/progress", "Accuracy, per class, when to stop", self.progress),
+            Operation(
+                "GET",
+                "/doubtful",
+                "Labels that the other labels contradict, worst first",
+                self.doubtful,
+                {"n": integer(1, 100)},
+            ),
+            Operation(
+                "GET",
+                "/export",
+                "All labels as a file",
+                self.export,
+                {"format": text(20, 1, enum=list(_EXPORTS))},
+            ),
+            Operation(
+                "POST",
+                "/import",
+                "Take over labels from a file's content",
+                self.import_labels,
+                body=record({"content": text(MAX_IMPORT_BYTES)}),
+                max_bytes=MAX_IMPORT_BYTES,
+            ),
+            Operation(
+                "POST", "/model", "Learn the final model, and save it", self.save, body=record({})
+            ),
+        ]
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        session = self.session
+        counts = session.counts()
+        labelled = len(session.labels)
+        return {
+            "corpus": session.documents.name,
+            "documents": len(session.documents),
+            "file": session.store.path.name,
+            "phase": session.phase,
+            "revision": session.learned.number,
+            "labelled": labelled,
+            "skipped": len(session.store.labels) - labelled,
+            "elsewhere": len(session.store.foreign),
+            "classes": [
+                {"name": name, "labels": counts[name], "seeds": list(session.seeds.get(name, ()))}
+                for name in session.classes
+            ],
+            "saving": asdict(session.saving),
+        }
+
+    def next(self, tab: str, n: int = 8, keep: str = "", by: str | None = None) -> dict[str, Any]:
+        known = self.session.documents.row_of_id
+        kept = [known[one] for one in keep.split("\n") if one in known]
+        rows = self.session.next_rows(tab, n, kept, by)
+        return {
+            "revision": self.session.learned.number,
+            "documents": [self._document(row, how) for row, how in rows],
+        }
+
+    def document(self, id: str) -> dict[str, Any]:
+        return self._document(self._row(id))
+
+    def alike(self, id: str, n: int = 12) -> dict[str, Any]:
+        name, rows = self.session.alike(self._row(id), n)
+        return {"class": name, "documents": [self._document(row, "together") for row in rows]}
+
+    def progress(self) -> dict[str, Any]:
+        return asdict(self.session.progress)
+
+    def doubtful(self, n: int = 20) -> dict[str, Any]:
+        snapshot = self.session.learned.snapshot
+        if snapshot is None:
+            return {"total": 0, "documents": []}
+        issues = snapshot.issues()
+        found = []
+        for place in range(min(n, len(issues))):
+            row = int(snapshot.rows[issues.positions[place]])
+            given = snapshot.classes[issues.given[place]]
+            other = snapshot.classes[issues.predicted[place]]
+            found.append(
+                self._document(row)
+                | {
+                    "given": {"name": given, "probability": float(issues.given_probability[place])},
+                    "other": {
+                        "name": other,
+                        "probability": float(issues.predicted_probability[place]),
+                    },
+                    "for_given": self.session.pieces(row, given),
+                    "for_other": self.session.pieces(row, other),
+                }
+            )
+        return {"total": len(issues), "documents": found}
+
+    def export(self, format: str = "csv") -> Download:
+        kind, media_type, ending = _EXPORTS[format]
+        content = formats.written(self.session.store.entries(), kind)
+        return Download(f"labels{ending}", content, media_type)
+
+    # -- changing ---------------------------------------------------------------------------
+
+    def label(
+        self, changes: list[dict[str, Any]], how: str = "other", tab: str = ""
+    ) -> dict[str, Any]:
+        labels = {self._row(change["id"]): change["label"] for change in changes}
+        believed = [change for change in changes if "expected" in change]
+        expected = {self._row(change["id"]): change["expected"] for change in believed}
+        try:
+            notice = self.session.label(labels, how, expected)
+        except ConflictError as conflict:
+            current = None if conflict.current is None else conflict.current.name
+            raise Failure(
+                409,
+                "this document was labelled meanwhile, perhaps in another tab",
+                id=self.session.documents.ids[conflict.row],
+                current=current,
+            ) from conflict
+        return {"labelled": len(self.session.labels), "notice": notice}
+
+    def add_class(self, name: str) -> dict[str, Any]:
+        self.session.add_class(name)
+        return self.state()
+
+    def rename_class(self, old: str, new: str, merge: bool = False) -> dict[str, Any]:
+        self.session.rename_class(old, new, merge)
+        return self.state()
+
+    def remove_class(self, name: str) -> dict[str, Any]:
+        self.session.remove_class(name)
+        return self.state()
+
+    def set_seeds(self, name: str, words: list[str]) -> dict[str, Any]:
+        self.session.set_seeds(name, words)
+        return self.state()
+
+    def propose(self, words: list[str], rejected: list[str] | None = None) -> dict[str, Any]:
+        space = self.session.space
+        if space is None:
+            return {"words": [], "unknown": [], "documents": []}
+        rows = ranked_by(space, words, self.session.unlabelled(), 5)
+        return {
+            "words": [asdict(one) for one in propose(space, words, rejected or ())],
+            "unknown": unknown_words(space, words),
+            "documents": [
+                {
+                    "id": self.session.documents.ids[row],
+                    "pieces": self._marked(int(row), words),
+                }
+                for row in rows
+            ],
+        }
+
+    def import_labels(self, content: str) -> dict[str, Any]:
+        documents = self.session.documents
+        entries = formats.read(content, "the imported file")
+        found = {row: e.label for e in entries if (row := documents.find(e.id, e.text)) is not None}
+        if found:
+            self.session.label(found, "imported")
+        return {"imported": len(found), "elsewhere": len(entries) - len(found)}
+
+    def save(self) -> dict[str, Any]:
+        self.session.save_model()
+        return self.state()
+
+    # -- documents for the page -------------------------------------------------------------
+
+    def _row(self, identifier: str) -> int:
+        row = self.session.documents.row_of_id.get(identifier)
+        if row is None:
+            raise Failure(404, f"there is no document {identifier[:80]!r}")
+        return row
+
+    def _document(self, row: int, how: str = "") -> dict[str, Any]:
+        session = self.session
+        whole = session.documents.texts[row]
+        label = session.store.labels.get(row)
+        snapshot, space = session.learned.snapshot, session.space
+        predictions: list[dict[str, Any]] = []
+        pieces: list[Piece] = [(whole[:MAX_SHOWN], 0.0)]
+        if snapshot is not None and space is not None and space.known[row]:
+            chances = snapshot.probabilities(space.Z[[row]])[0]
+            order = chances.argsort()[::-1][:SHOWN_CLASSES]
+            predictions = [
+                {"name": snapshot.classes[k], "probability": round(float(chances[k]), 4)}
+                for k in order
+            ]
+            pieces = self.session.pieces(row, predictions[0]["name"])
+        return {
+            "id": session.documents.ids[row],
+            "how": how,
+            "label": None if label is None else label.name,
+            "length": len(whole),
+            "pieces": pieces,
+            "predictions": predictions,
+            "calibrated": snapshot is not None and snapshot.calibrated,
+        }
+
+    def _marked(self, row: int, words: list[str]) -> list[Piece]:
+        """The beginning of a text with the seed words marked."""
+        space = self.session.space
+        assert space is not None
+        marks = dict.fromkeys(space.columns(words), 1.0)
+        beginning = self.session.documents.texts[row][:400]
+        return shaded(beginning, lambda found: space.shares_of(found, marks))
+
+
+_EXPORTS: dict[str, tuple[formats.Format, str, str]] = {
+    "csv": ("csv", "text/csv; charset=utf-8", ".csv"),
+    "jsonl": ("jsonl", "application/jsonl; charset=utf-8", ".jsonl"),
+    "label-studio": ("label-studio", "application/json", ".label-studio.json"),
+    "prodigy": ("prodigy", "application/jsonl; charset=utf-8", ".prodigy.jsonl"),
+}

@@ -1,0 +1,87 @@
+"""``dcot label``: the page on which a corpus is labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dcot.web.api import LabelApi
+from dcot.web.documents import Documents
+from dcot.web.labels import LabelStore
+from dcot.web.security import Access, App
+from dcot.web.server import application, listen, serve, server_of
+from dcot.web.session import Session
+
+VIEWS = ("/", "/label", "/seeds", "/progress", "/doubtful")
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """Where labels go and how the page is served.
+
+    Attributes
+    ----------
+    labels : the file of labels
+    model : the folder that the model is saved to
+    classes : names, in the order of their keys
+    host, port : where to listen; without a port the usual one, or a free one
+    seed : for everything that is random
+    """
+
+    labels: Path
+    model: Path
+    classes: Sequence[str] = ()
+    host: str = "127.0.0.1"
+    port: int | None = None
+    seed: int = 0
+
+
+def label_app(session: Session, access: Access) -> App:
+    """The application for a session."""
+    return application(LabelApi(session).operations(), "label.html", VIEWS, access)
+
+
+def take_over(session: Session, labels: Sequence[str | None]) -> int:
+    """Labels that the corpus itself has, for documents without one yet; how many."""
+    known = session.store.labels
+    new = {row: name for row, name in enumerate(labels) if name and row not in known}
+    if new:
+        session.label(new, "given")
+    return len(new)
+
+
+def run_label(
+    documents: Documents,
+    options: LabelOptions,
+    given: Sequence[str | None] = (),
+    imported: Sequence[Path] = (),
+    ready: Callable[[Access, Session], None] = lambda access, session: None,
+) -> None:
+    """Serve the page until interrupted.
+
+    Parameters
+    ----------
+    documents : the corpus
+    given : labels that it has, by row
+    imported : files of labels to take over, of any format in ``formats``
+    ready : called when the page can be opened
+    """
+    listening = listen(options.host, options.port)
+    try:
+        store = LabelStore(options.labels, documents)
+        session = Session(
+            documents, store, options.model, tuple(options.classes), seed=options.seed
+        )
+        try:
+            take_over(session, given)
+            for path in imported:
+                LabelApi(session).import_labels(path.read_text(encoding="utf-8-sig"))
+            access = Access(options.host, listening.getsockname()[1])
+            session.start()
+            server = server_of(label_app(session, access))
+            serve(server, listening, lambda: ready(access, session))
+        finally:
+            session.close()
+    finally:
+        listening.close()

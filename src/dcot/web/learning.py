@@ -1,0 +1,242 @@
+"""What has been learned from the labels so far: a classifier on the vectors of the documents.
+
+``learn`` takes vectors and labels and returns a frozen :class:`Snapshot`. It takes milliseconds
+for hundreds of labels, so it is done anew after every few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+
+from dcot.classifier.estimate import calibrate, probabilities
+from dcot.classifier.label_issues import LabelIssues, find_label_issues
+from dcot.classifier.ridge import KernelRidge
+from dcot.classifier.suggestion import most_informative, uncertainty
+
+Array = NDArray[Any]
+
+SEED_WEIGHT = 0.5  # of the seed words of a class, beside a labelled document
+POOL = 1000  # documents that are compared when the next ones are chosen
+_BLOCK = 50_000  # documents that are classified at a time
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A classifier, and what it says about every document.
+
+    Attributes
+    ----------
+    classes : names, in the order of the columns
+    coef, intercept : decisions are ``Z @ coef + intercept``
+    temperature, calibrated : of the probabilities, and whether labels sufficed to learn it
+    alpha : strength of the ridge
+    rows, codes : the labelled documents and the columns of their classes, in labelling order
+    held_out : decisions for these by models that never saw them
+    best : column of the predicted class of every document
+    confidence : its probability
+    doubt : between 0 and 1, large where the best two classes are close
+    """
+
+    classes: tuple[str, ...]
+    coef: Array
+    intercept: Array
+    temperature: float
+    calibrated: bool
+    alpha: float
+    rows: Array
+    codes: Array
+    held_out: Array
+    best: Array
+    confidence: Array
+    doubt: Array
+
+    @property
+    def hits(self) -> Array:
+        """Whether each labelled document was predicted right by a model that never saw it."""
+        return np.asarray(self.held_out.argmax(axis=1) == self.codes)
+
+    def probabilities(self, Z: Array) -> Array:
+        return probabilities(Z @ self.coef + self.intercept, self.temperature, True)
+
+    def weights_for(self, name: str, vector: Array) -> Array:
+        """Weights of the decision for a class against the best other one for a document."""
+        column = self.classes.index(name)
+        decisions = vector @ self.coef + self.intercept
+        other = next(k for k in np.argsort(-decisions, kind="stable") if k != column)
+        return np.asarray(self.coef[:, column] - self.coef[:, other])
+
+    def issues(self) -> LabelIssues:
+        targets = np.where(self.codes[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
+        return find_label_issues(self.held_out, targets, self.temperature)
+
+
+def learn(
+    Z: Array, labels: Mapping[int, str], seeds: Mapping[str, Array] | None = None
+) -> Snapshot | None:
+    """Learn from labels, and from seed words of classes; None with fewer than two classes.
+
+    Parameters
+    ----------
+    Z : vectors of all documents
+    labels : class by row, in labelling order
+    seeds : the vector of each class's seed words, treated as one more document of half weight
+    """
+    seeds = seeds or {}
+    names = [*labels.values(), *seeds]
+    classes = tuple(sorted(set(names)))
+    if len(classes) < 2:
+        return None
+    codes = np.array([classes.index(name) for name in names], dtype=np.intp)
+    targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
+    rows, n = np.fromiter(labels, dtype=np.intp, count=len(labels)), len(labels)
+    features = np.vstack([Z[rows], *(vector[None, :] for vector in seeds.values())])
+    weights = np.repeat([1.0, SEED_WEIGHT], [n, len(seeds)])
+    ridge = KernelRidge.fit(features @ features.T, targets, weights=weights)
+    held_out = ridge.held_out[:n]
+    temperature, calibrated = calibrate(held_out, targets[:n], weights[:n], True)
+    coef = np.ascontiguousarray(features.T @ ridge.dual.astype(features.dtype))
+    best, confidence, doubt = _classified(Z, coef, ridge.intercept, temperature)
+    return Snapshot(
+        classes,
+        coef,
+        ridge.intercept,
+        temperature,
+        calibrated,
+        ridge.alpha,
+        rows,
+        codes[:n],
+        held_out,
+        best,
+        confidence,
+        doubt,
+    )
+
+
+def _classified(
+    Z: Array, coef: Array, intercept: Array, temperature: float
+) -> tuple[Array, Array, Array]:
+    """The best class, its probability, and the doubt about it, for every document."""
+    n = len(Z)
+    best, confidence = np.empty(n, dtype=np.intp), np.empty(n)
+    margins = np.empty((n, 2))
+    for start in range(0, n, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        decisions = Z[part] @ coef + intercept
+        best[part] = decisions.argmax(axis=1)
+        confidence[part] = probabilities(decisions, temperature, True).max(axis=1)
+        margins[part] = np.partition(decisions, -2, axis=1)[:, -2:]
+    return best, confidence, uncertainty(margins, True)
+
+
+def choose_next(
+    snapshot: Snapshot, Z: Array, among: Array, k: int, generator: np.random.RandomState
+) -> Array:
+    """Rows to label next: uncertain ones that say the most about the others."""
+    if len(among) <= POOL:
+        pool = among
+    else:
+        order = among[np.argsort(-snapshot.doubt[among], kind="stable")]
+        doubtful, rest = order[: POOL // 2], order[POOL // 2 :]
+        pool = np.concatenate([doubtful, generator.choice(rest, POOL // 2, replace=False)])
+    labelled, doubt = _rows(Z, snapshot.rows), snapshot.doubt[pool]
+    chosen = most_informative([Z[pool]], [labelled], doubt, snapshot.alpha, min(k, len(pool)))
+    return np.asarray(pool[chosen])
+
+
+def _rows(Z: Array, rows: Array) -> Array:
+    """Vectors of labelled documents; with seed words alone, one that teaches nothing."""
+    return Z[rows] if len(rows) else np.zeros((1, Z.shape[1]), dtype=Z.dtype)
+
+
+# -- how good it is -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """A share of right predictions with its 95 % interval."""
+
+    n: int
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, hits: Array) -> Accuracy | None:
+        if not len(hits):
+            return None
+        interval = binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson")
+        return cls(len(hits), float(hits.mean()), float(interval.low), float(interval.high))
+
+
+def held_out_hits(Z: Array, snapshot: Snapshot, drawn: Mapping[int, str]) -> Array:
+    """Whether documents drawn at random are predicted right by a model that never saw them.
+
+    Parameters
+    ----------
+    Z : vectors of all documents
+    snapshot : the classifier; it may have learned from some of the drawn documents
+    drawn : classes of the drawn documents by row
+    """
+    place = {int(row): k for k, row in enumerate(snapshot.rows)}
+    rows = np.fromiter(drawn, dtype=np.intp, count=len(drawn))
+    decisions = Z[rows] @ snapshot.coef + snapshot.intercept
+    for k, row in enumerate(rows):
+        if int(row) in place:
+            decisions[k] = snapshot.held_out[place[int(row)]]
+    found = np.asarray(snapshot.classes)[decisions.argmax(axis=1)]
+    return np.asarray(found == np.asarray(list(drawn.values())))
+
+
+def expected_gain(
+    Z: Array,
+    labels: Mapping[int, str],
+    drawn: Mapping[int, str],
+    more: int = 50,
+    draws: int = 8,
+    seed: int = 0,
+) -> float | None:
+    """How much accuracy that many more labels would probably add; None with too few to say.
+
+    Classifiers learn from a quarter, a half and all of the labels. Their errors on the documents
+    drawn at random are fitted by a power of the number of labels.
+    """
+    items, generator = list(labels.items()), np.random.RandomState(seed)
+    n = len(items)
+    if n < 40 or len(drawn) < 10:
+        return None
+    sizes, errors = [], []
+    for size, repeats in ((n // 4, draws), (n // 2, draws), (n, 1)):
+        misses = []
+        for _ in range(repeats):
+            some = dict(items[place] for place in generator.permutation(n)[:size])
+            learned = learn_rows(Z, some)
+            if learned is not None:
+                missed = len(drawn) - int(held_out_hits(Z, learned, drawn).sum())
+                misses.append((missed + 0.5) / (len(drawn) + 1))  # none seen is not none there
+        if misses:
+            sizes.append(size)
+            errors.append(float(np.mean(misses)))
+    return _extrapolated(sizes, errors, more) if len(sizes) == 3 else None
+
+
+def learn_rows(Z: Array, labels: Mapping[int, str]) -> Snapshot | None:
+    """The same as ``learn``, without a word on the documents that have no label."""
+    rows = np.fromiter(labels, dtype=np.intp, count=len(labels))
+    learned = learn(Z[rows], dict(enumerate(labels.values())))
+    return None if learned is None else replace(learned, rows=rows)
+
+
+def _extrapolated(sizes: Sequence[int], errors: Sequence[float], more: int) -> float:
+    """The fall of the error from the last size to that many more.
+
+    >>> round(_extrapolated([25, 50, 100], [0.4, 0.2, 0.1], 100), 3)
+    0.05
+    """
+    power = min(0.0, float(np.polyfit(np.log(sizes), np.log(errors), 1)[0]))
+    return float(errors[-1] * (1 - (1 + more / sizes[-1]) ** power))

@@ -1,0 +1,174 @@
+"""Honest progress: accuracy after each batch of labels, per class, and when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.web.learning import Accuracy, Snapshot, expected_gain, held_out_hits, learn, learn_rows
+
+Array = NDArray[Any]
+
+BATCH = 25
+FEWEST = 10  # labels for a first point of the curve, and documents drawn at random for any
+MAX_POINTS = 24
+MORE = 50  # labels whose gain is predicted
+LITTLE_CHANGE, LITTLE_GAIN = 0.02, 0.01
+
+
+@dataclass(frozen=True)
+class ClassFigures:
+    """How well one class is known.
+
+    Attributes
+    ----------
+    labels : documents labelled with it
+    recall : share of these that were predicted right when held out
+    precision : share of the held-out predictions of the class that were right
+    predicted : documents of the corpus that are predicted to be of the class
+    """
+
+    name: str
+    labels: int
+    recall: float | None
+    precision: float | None
+    predicted: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """The accuracy after so many labels, with its 95 % interval."""
+
+    labels: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Figures for the page.
+
+    Attributes
+    ----------
+    curve : accuracy on new documents like these, after so many labels. It is measured on the
+        documents that were drawn at random, by classifiers that never saw them: documents that
+        were suggested are more difficult than others.
+    drawn : how many documents were drawn at random
+    changed : share of all predictions that the last ``BATCH`` labels changed
+    gain : what ``MORE`` labels would probably add to the accuracy
+    hint : whether to go on, in words
+    """
+
+    curve: Sequence[Point] = ()
+    drawn: int = 0
+    classes: Sequence[ClassFigures] = ()
+    changed: float | None = None
+    gain: float | None = None
+    hint: str = "Label a few documents of at least two classes to see how well they can be told."
+
+
+@dataclass
+class CurveCache:
+    """Classifiers that were learned before, by the labels they were learned from."""
+
+    learned: dict[int, Snapshot | None] = field(default_factory=dict)
+
+    def learn(self, Z: Array, items: Sequence[tuple[int, str]]) -> Snapshot | None:
+        key = hash(tuple(items))
+        if key not in self.learned:
+            self.learned[key] = learn_rows(Z, dict(items))
+        return self.learned[key]
+
+
+def curve_sizes(n: int) -> list[int]:
+    """After how many labels there is a point.
+
+    >>> curve_sizes(60)
+    [10, 25, 50, 60]
+    """
+    step = BATCH * max(1, -(-n // (BATCH * MAX_POINTS)))
+    return [size for size in (FEWEST, *range(step, n, step)) if size < n] + [n] * (n >= FEWEST)
+
+
+def measure(
+    Z: Array,
+    labels: Mapping[int, str],
+    drawn: Mapping[int, str],
+    snapshot: Snapshot,
+    seeds: Mapping[str, Array],
+    cache: CurveCache,
+) -> Progress:
+    """All figures for these labels; ``drawn`` are those of documents drawn at random."""
+    items = list(labels.items())
+    before = learn(Z, dict(items[:-BATCH]), seeds) if len(items) > BATCH else None
+    changed = None if before is None else _changed(before, snapshot)
+    gain = expected_gain(Z, labels, drawn, MORE)
+    return Progress(
+        _curve(Z, items, drawn, cache),
+        len(drawn),
+        _by_class(snapshot),
+        changed,
+        gain,
+        stop_hint(len(items), changed, gain),
+    )
+
+
+def _curve(
+    Z: Array, items: Sequence[tuple[int, str]], drawn: Mapping[int, str], cache: CurveCache
+) -> list[Point]:
+    if len(drawn) < FEWEST:
+        return []
+    points = []
+    for size in curve_sizes(len(items)):
+        learned = cache.learn(Z, items[:size])
+        accuracy = None if learned is None else Accuracy.of(held_out_hits(Z, learned, drawn))
+        if accuracy is not None:
+            points.append(Point(size, accuracy.value, accuracy.low, accuracy.high))
+    return points
+
+
+def _changed(before: Snapshot, now: Snapshot) -> float:
+    old = np.asarray(before.classes)[before.best]
+    return float((old != np.asarray(now.classes)[now.best]).mean())
+
+
+def _by_class(snapshot: Snapshot) -> list[ClassFigures]:
+    held_out = snapshot.held_out.argmax(axis=1)
+    predicted = np.bincount(snapshot.best, minlength=len(snapshot.classes))
+    figures = []
+    for column, name in enumerate(snapshot.classes):
+        own, said = snapshot.codes == column, held_out == column
+        both = int((own & said).sum())
+        figures.append(
+            ClassFigures(
+                name,
+                int(own.sum()),
+                both / int(own.sum()) if own.any() else None,
+                both / int(said.sum()) if said.any() else None,
+                int(predicted[column]),
+            )
+        )
+    return figures
+
+
+def stop_hint(n: int, changed: float | None, gain: float | None) -> str:
+    """What the figures say about going on.
+
+    >>> stop_hint(100, 0.005, 0.002)
+    'The last 25 labels changed 0.5 % of the predictions. Another 50 would probably add 0.2 points \
+of accuracy. You can stop here.'
+    """
+    if changed is None:
+        return f"{BATCH + 1 - n} more labels until the first hint on when to stop." if n else ""
+    text = f"The last {BATCH} labels changed {100 * changed:.1f} % of the predictions."
+    if gain is None:
+        return f"{text} Go on: there are too few labels to say what more would add."
+    text += f" Another {MORE} would probably add {100 * gain:.1f} points of accuracy."
+    if changed <= LITTLE_CHANGE and gain <= LITTLE_GAIN:
+        return f"{text} You can stop here."
+    return f"{text} It is worth going on."

@@ -1,0 +1,202 @@
+"""Routes of a JSON API from a table of operations, and its description in OpenAPI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from dcot._version import __version__
+from dcot.errors import DcotError, OutputError
+from dcot.runtime.files import DISK_FULL
+from dcot.web.schema import InvalidRequestError, Schema, check
+
+MAX_JSON_BYTES = 1 << 20
+
+
+class Failure(Exception):  # noqa: N818  it is an answer
+    """An answer other than the usual one: a status, and what to tell the caller."""
+
+    def __init__(self, status: int, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.status, self.details = status, details
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file for the browser to save."""
+
+    name: str
+    content: str
+    media_type: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One thing that can be asked for.
+
+    Attributes
+    ----------
+    path : below ``/api``
+    handler : called with the values of ``query`` or ``body`` by name, in a thread
+    query : schema of each value in the address; whole numbers and strings
+    body : schema of the JSON object that is sent
+    failures : status codes that it may answer with besides the usual ones
+    """
+
+    method: str
+    path: str
+    summary: str
+    handler: Callable[..., Any]
+    query: Mapping[str, Schema] = field(default_factory=dict)
+    required: Sequence[str] = ()
+    body: Schema | None = None
+    max_bytes: int = MAX_JSON_BYTES
+    failures: Mapping[int, str] = field(default_factory=dict)
+
+
+def routes(operations: Sequence[Operation]) -> list[Route]:
+    """A route for each, and one for their description."""
+    described = description(operations)
+
+    async def schema(request: Request) -> Response:
+        return JSONResponse(described)
+
+    found: dict[str, dict[str, Operation]] = {}
+    for operation in operations:
+        found.setdefault(operation.path, {})[operation.method] = operation
+    return [
+        Route("/api/schema", schema, methods=["GET"]),
+        *(
+            Route(f"/api{path}", _endpoint(by_method), methods=list(by_method))
+            for path, by_method in found.items()
+        ),
+    ]
+
+
+def _endpoint(by_method: Mapping[str, Operation]) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        operation = by_method[method]
+        try:
+            values = await _values(operation, request)
+            answer = await run_in_threadpool(operation.handler, **values)
+        except Failure as failure:
+            return _error(failure.status, str(failure), **failure.details)
+        except InvalidRequestError as error:
+            return _error(422, str(error))
+        except DcotError as error:
+            return _error(_status(error), str(error))
+        if isinstance(answer, Download):
+            disposition = f'attachment; filename="{answer.name}"'
+            return Response(
+                answer.content,
+                media_type=answer.media_type,
+                headers={"content-disposition": disposition},
+            )
+        return JSONResponse(answer)
+
+    return endpoint
+
+
+def _status(error: DcotError) -> int:
+    if not isinstance(error, OutputError):
+        return 400
+    return 507 if error.errno in DISK_FULL else 500
+
+
+def _error(status: int, message: str, **details: Any) -> Response:
+    return JSONResponse({"error": message, **details}, status_code=status)
+
+
+async def _values(operation: Operation, request: Request) -> dict[str, Any]:
+    """The values that a request gives, checked."""
+    if operation.body is None:
+        return _query(operation, request)
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise Failure(415, "send application/json")
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > operation.max_bytes:
+            raise Failure(413, f"at most {operation.max_bytes:,} bytes are accepted here")
+    try:
+        text = data.decode()
+        body = json.loads(text)
+        json.dumps(body, ensure_ascii=False).encode()  # no half characters
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequestError(f"the request is not JSON: {error}") from error
+    check(body, operation.body)
+    return dict(body)
+
+
+def _query(operation: Operation, request: Request) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, given in request.query_params.items():
+        if name not in operation.query:
+            raise InvalidRequestError(f"{name[:60]} is not known")
+        schema = operation.query[name]
+        value: Any = given
+        if schema["type"] == "integer":
+            if not given.isascii() or not given.isdigit() or len(given) > 18:
+                raise InvalidRequestError(f"{name} must be a whole number")
+            value = int(given)
+        check(value, schema, name)
+        values[name] = value
+    missing = [name for name in operation.required if name not in values]
+    if missing:
+        raise InvalidRequestError(f"{missing[0]} is missing")
+    return values
+
+
+def description(operations: Sequence[Operation]) -> dict[str, Any]:
+    """The operations in OpenAPI 3.1."""
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        paths.setdefault(f"/api{operation.path}", {})[operation.method.lower()] = _described(
+            operation
+        )
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "dcot", "version": __version__},
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "security": [{"token": []}],
+        "paths": paths,
+    }
+
+
+_FAILURES = {
+    400: "Not possible; `error` says why",
+    401: "Without the token",
+    422: "Not of the described form",
+    500: "The file of labels cannot be written",
+    503: "No answer in time",
+    507: "The disk is full; nothing was changed",
+}
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    failures = {**_FAILURES, **operation.failures}
+    if operation.body is not None:
+        failures |= {413: "Too large", 415: "Not JSON"}
+    described: dict[str, Any] = {
+        "summary": operation.summary,
+        "responses": {
+            "200": {"description": "Done"},
+            **{str(code): {"description": text} for code, text in sorted(failures.items())},
+        },
+        "parameters": [
+            {"name": name, "in": "query", "required": name in operation.required, "schema": schema}
+            for name, schema in operation.query.items()
+        ],
+    }
+    if operation.body is not None:
+        content = {"application/json": {"schema": operation.body}}
+        described["requestBody"] = {"required": True, "content": content}
+    return described

@@ -1,0 +1,128 @@
+"""The server of a page: its application, its address, and running it until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dcot.errors import InvalidParameterError, OutputError
+from dcot.web.routes import Operation, routes
+from dcot.web.security import Access, App, Guard
+
+DEFAULT_PORT = 8765
+_TYPES = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+}
+
+
+def application(
+    operations: Sequence[Operation], page: str, views: Sequence[str], access: Access
+) -> App:
+    """A page with views and an API.
+
+    Parameters
+    ----------
+    operations : of the API
+    page : name of the HTML file among the static ones
+    views : paths that all show the page, which reads its own address
+    access : who may talk to it
+    """
+    static = _static_files()
+    html = static[page][0]
+
+    async def shown(request: Request) -> Response:
+        return Response(html, media_type="text/html")
+
+    async def asset(request: Request) -> Response:
+        found = static.get(request.path_params["name"])
+        if found is None:
+            return Response("not found", 404, media_type="text/plain")
+        return Response(found[0], media_type=found[1])
+
+    app = Starlette(
+        routes=[
+            *(Route(view, shown, methods=["GET"]) for view in views),
+            Route("/static/{name}", asset, methods=["GET"]),
+            *routes(operations),
+        ]
+    )
+    return Guard(app, access)
+
+
+def _static_files() -> dict[str, tuple[bytes, str]]:
+    """Every static file, read once: no path of a request touches the file system."""
+    found = {}
+    for entry in files("dcot.web").joinpath("static").iterdir():
+        ending = "." + entry.name.rpartition(".")[2]
+        if ending in _TYPES:
+            found[entry.name] = (entry.read_bytes(), _TYPES[ending])
+    return found
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """A socket that listens there; None takes the usual port, or a free one if that is in use."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    wanted = [DEFAULT_PORT, 0] if port is None else [port]
+    for number in wanted:
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((host, number))
+            found.listen(128)
+        except socket.gaierror as error:
+            found.close()
+            raise InvalidParameterError(
+                f"host {host!r} is not an address of this computer: {error.strerror}"
+            ) from error
+        except (OSError, OverflowError) as error:
+            found.close()
+            if number == wanted[-1]:
+                raise OutputError(
+                    f"cannot listen on {host}, port {number}: {error}; choose another port, or 0 "
+                    "for any that is free"
+                ) from error
+        else:
+            return found
+    raise AssertionError("one of the ports was tried last")
+
+
+def server_of(app: App) -> uvicorn.Server:
+    """A server that says nothing unless something is wrong."""
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=3,
+        lifespan="off",
+        ws="none",
+    )
+    return uvicorn.Server(config)
+
+
+def serve(
+    server: uvicorn.Server, listening: socket.socket, ready: Callable[[], None] = lambda: None
+) -> None:
+    """Answer requests until interrupted; ``ready`` is called when the first can come."""
+
+    async def run() -> None:
+        task = asyncio.ensure_future(server.serve(sockets=[listening]))
+        while not server.started and not task.done():
+            await asyncio.sleep(0.01)
+        if server.started:
+            ready()
+        await task
+
+    asyncio.run(run())

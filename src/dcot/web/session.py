@@ -1,0 +1,436 @@
+"""A labelling session: documents, labels, what was learned from them, and what comes next.
+
+The state consists of values that are replaced, never changed: the classes, the seed words, the
+space of the documents and the latest :class:`~dcot.web.learning.Snapshot`. A background thread
+learns the space, then refits whenever there are new labels. Requests read what is there.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dcot.errors import DcotError, InvalidParameterError
+from dcot.runtime.files import write_atomically
+from dcot.web.documents import Documents
+from dcot.web.labels import LabelStore
+from dcot.web.learning import Snapshot, choose_next, learn
+from dcot.web.progress import CurveCache, Progress, measure
+from dcot.web.seeds import ranked_by, seed_vector
+from dcot.web.shading import Piece, shaded
+from dcot.web.space import Array, Space, learn_space
+
+MAX_CLASSES = 1000
+MAX_NAME = 200  # characters of a class
+PLANNED = 30  # documents that are chosen at a time
+RANDOM_EVERY = 4  # one document in so many is drawn at random, for an honest accuracy
+REFIT_LABELS, REFIT_SECONDS = 5, 0.8  # refit after so many labels, or so long after the last
+LEASE_SECONDS = 600.0
+PREPARED = 8  # documents that are shaded before they are asked for
+CACHED_TEXTS = 500
+
+
+@dataclass(frozen=True)
+class Saving:
+    """The state of saving the model."""
+
+    state: str = "none"  # "none", "running", "done" or "failed"
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a refit found; ``revision`` is that of the labels it was made from."""
+
+    revision: int = -1
+    snapshot: Snapshot | None = None
+    plan: tuple[tuple[int, str], ...] = ()
+    number: int = 0
+
+
+@dataclass
+class Session:
+    """See the module.
+
+    Attributes
+    ----------
+    documents, store : the corpus, and the labels with their file
+    classes : names, in the order of their keys
+    seeds : seed words by class
+    space : None until it is learned, or if the documents have no words
+    phase : ``"learning"``, ``"ready"``, or ``"wordless"`` if there are no words to learn from
+    """
+
+    documents: Documents
+    store: LabelStore
+    model_path: Path
+    classes: tuple[str, ...] = ()
+    seeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    space: Space | None = None
+    seed: int = 0
+    phase: str = "learning"
+    learned: Learned = field(default_factory=Learned)
+    progress: Progress = field(default_factory=Progress)
+    saving: Saving = field(default_factory=Saving)
+
+    def __post_init__(self) -> None:
+        self._lock = threading.RLock()
+        self._wake = threading.Condition()
+        self._revision = 0
+        self._changed_at = 0.0
+        self._leases: dict[int, tuple[str, float]] = {}
+        self._closing = False
+        self._cache = CurveCache()
+        self._generator = np.random.RandomState(self.seed)
+        self._order = self._generator.permutation(len(self.documents))
+        self._shaded: OrderedDict[tuple[int, int, str], list[Piece]] = OrderedDict()
+        self._side = self.store.path.with_suffix(".session.json")
+        self._resume()
+        self._thread = threading.Thread(target=self._work, name="dcot-label", daemon=True)
+
+    def start(self) -> None:
+        """Begin to learn in the background."""
+        self._thread.start()
+
+    def close(self) -> None:
+        with self._wake:
+            self._closing = True
+            self._wake.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(timeout=30)
+        self.store.close()
+
+    # -- what there is ----------------------------------------------------------------------
+
+    @property
+    def labels(self) -> dict[int, str]:
+        """Class by row, in labelling order, without skipped documents."""
+        return {row: label.name for row, label in self.store.labels.items() if label.name}
+
+    def unlabelled(self) -> Array:
+        """Rows without a label that were not skipped either."""
+        free = np.ones(len(self.documents), dtype=bool)
+        free[list(self.store.labels)] = False
+        return np.flatnonzero(free)
+
+    def counts(self) -> dict[str, int]:
+        """Labels by class, in the order of the classes."""
+        counts = dict.fromkeys(self.classes, 0)
+        for label in self.store.labels.values():
+            if label.name:
+                counts[label.name] = counts.get(label.name, 0) + 1
+        return counts
+
+    # -- labels -----------------------------------------------------------------------------
+
+    def label(
+        self,
+        changes: Mapping[int, str | None],
+        how: str,
+        expected: Mapping[int, str | None] | None = None,
+    ) -> str:
+        """Give labels; on the disk when this returns. A notice if the file was edited meanwhile."""
+        names = {name for name in changes.values() if name}
+        for name in names:
+            _check_name(name)
+        with self._lock:
+            new = [name for name in sorted(names) if name not in self.classes]
+            if len(self.classes) + len(new) > MAX_CLASSES:
+                raise InvalidParameterError(f"at most {MAX_CLASSES} classes are possible")
+            reload = self.store.set(changes, how, expected)
+            for row in changes:
+                self._leases.pop(row, None)
+            edited = sorted({label.name for label in self.store.labels.values()} if reload else ())
+            self._set_classes([*self.classes, *new, *(name for name in edited if name)])
+            self._touch()
+        if not reload:
+            return ""
+        return (
+            f"{self.store.path.name} was edited by another program: {reload.added} labels added, "
+            f"{reload.changed} changed, {reload.removed} removed. They were taken over."
+        )
+
+    def add_class(self, name: str) -> None:
+        _check_name(name)
+        with self._lock:
+            if name not in self.classes:
+                if len(self.classes) >= MAX_CLASSES:
+                    raise InvalidParameterError(f"at most {MAX_CLASSES} classes are possible")
+                self._set_classes([*self.classes, name])
+
+    def rename_class(self, old: str, new: str, merge: bool) -> int:
+        """Rename a class, or merge it into another that exists; how many labels changed."""
+        _check_name(new)
+        with self._lock:
+            if old not in self.classes:
+                raise InvalidParameterError(f"there is no class {old!r}")
+            if new in self.classes and not merge:
+                raise InvalidParameterError(
+                    f"there is already a class {new!r}: merge the two, or choose another name"
+                )
+            count = self.store.rename(old, new)
+            kept = [name for name in self.classes if name != old or new not in self.classes]
+            words = (*self.seeds.get(new, ()), *self.seeds.get(old, ()))
+            seeds = {name: own for name, own in self.seeds.items() if name not in (old, new)}
+            self.seeds = seeds | ({new: tuple(dict.fromkeys(words))} if words else {})
+            self._set_classes([new if name == old else name for name in kept])
+            self._touch()
+        return count
+
+    def remove_class(self, name: str) -> None:
+        """Remove a class that no document has."""
+        with self._lock:
+            if self.counts().get(name):
+                raise InvalidParameterError(f"{name!r} has labels: merge it into another class")
+            self.seeds = {own: words for own, words in self.seeds.items() if own != name}
+            self._set_classes([own for own in self.classes if own != name])
+            self._touch()
+
+    def set_seeds(self, name: str, words: Sequence[str]) -> None:
+        """The seed words of a class; none removes them."""
+        _check_name(name)
+        kept = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
+        with self._lock:
+            others = {own: given for own, given in self.seeds.items() if own != name}
+            self.seeds = others | ({name: kept} if kept else {})
+            self.add_class(name)
+            self._remember()
+            self._touch()
+
+    # -- what comes next --------------------------------------------------------------------
+
+    def next_rows(
+        self, tab: str, k: int, keep: Sequence[int] = (), by_class: str | None = None
+    ) -> list[tuple[int, str]]:
+        """Documents for a tab that no other tab has, each with how it was chosen.
+
+        Parameters
+        ----------
+        tab : who asks; what it was given before and does not keep is free again
+        k : at most this many
+        keep : rows that the tab has and wants to keep
+        by_class : rank by the seed words of this class instead
+        """
+        now = time.monotonic()
+        with self._lock:
+            self._leases = {
+                row: (owner, until)
+                for row, (owner, until) in self._leases.items()
+                if until > now and (owner != tab or row in keep)
+            }
+            taken = {*self._leases, *self.store.labels, *keep}
+            chosen: list[tuple[int, str]] = []
+            for row, how in self._candidates(by_class, k + len(taken)):
+                if row not in taken:
+                    chosen.append((row, how))
+                    taken.add(row)
+                if len(chosen) == k:
+                    break
+            for row in [*(row for row, _ in chosen), *keep]:
+                self._leases[row] = (tab, now + LEASE_SECONDS)
+        return chosen
+
+    def _candidates(self, by_class: str | None, k: int) -> Iterable[tuple[int, str]]:
+        words = self.seeds.get(by_class or "", ())
+        if self.space is not None and words:
+            rows = ranked_by(self.space, words, self.unlabelled(), k)
+            return [(int(row), "seed words") for row in rows]
+        rest = ((int(row), "random") for row in self._order)
+        return chain(self.learned.plan, rest)
+
+    def alike(self, row: int, k: int) -> tuple[str | None, list[int]]:
+        """Unlabelled documents like one, and the class that it has or is predicted to have."""
+        if self.space is None:
+            return None, []
+        among = self.unlabelled()
+        label = self.store.labels.get(row)
+        name = label.name if label else None
+        snapshot = self.learned.snapshot
+        if snapshot is not None:
+            if name is None:
+                name = snapshot.classes[snapshot.best[row]]
+            if name in snapshot.classes:
+                same = among[snapshot.best[among] == snapshot.classes.index(name)]
+                among = same if len(same) else among
+        rows = self.space.nearest(self.space.Z[row], among[among != row], k)
+        return name or None, [int(one) for one in rows]
+
+    def pieces(self, row: int, name: str) -> list[Piece]:
+        """A text in pieces with shares of the decision for a class; kept for a while."""
+        learned, space, text = self.learned, self.space, self.documents.texts[row]
+        snapshot = learned.snapshot
+        if space is None or snapshot is None or name not in snapshot.classes:
+            return shaded(text, lambda words: [0.0] * len(words))
+        key = (row, learned.revision, name)
+        found = self._shaded.get(key)
+        if found is None:
+            shares = space.shares(row, snapshot.weights_for(name, space.Z[row]))
+            found = shaded(text, lambda words: space.shares_of(words, shares))
+            with self._lock:
+                self._shaded[key] = found
+                while len(self._shaded) > CACHED_TEXTS:
+                    self._shaded.popitem(last=False)
+        return found
+
+    # -- saving the model -------------------------------------------------------------------
+
+    def save_model(self) -> None:
+        """Learn the final classifier on all documents, and save it; in the background."""
+        with self._lock:
+            if self.saving.state == "running":
+                return
+            labels = self.labels
+            if len(set(labels.values())) < 2:
+                raise InvalidParameterError(
+                    "a model needs documents of at least two classes: label a few more"
+                )
+            self.saving = Saving("running", "Learning the model from all documents …")
+        threading.Thread(target=self._save, args=(labels,), daemon=True).start()
+
+    def _save(self, labels: Mapping[int, str]) -> None:
+        from dcot.classifier import DCoTClassifier
+
+        try:
+            y = [labels.get(row) for row in range(len(self.documents))]
+            model = DCoTClassifier(random_state=self.seed).fit(list(self.documents.texts), y)
+            model.save(self.model_path)
+            self.saving = Saving("done", f"Saved to {self.model_path}. {model.summary()}")
+        except Exception as error:  # whatever it is, the page has to say it
+            self.saving = Saving("failed", str(error) or type(error).__name__)
+
+    # -- the background ---------------------------------------------------------------------
+
+    def _work(self) -> None:
+        if self.space is None:
+            self.space = learn_space(self.documents.texts, self.seed)
+        self.phase = "wordless" if self.space is None else "ready"
+        with self._wake:
+            self._revision += 1
+        while self._wait():
+            try:
+                self._refit()
+            except DcotError as error:
+                self.saving = Saving("failed", f"The model could not be refitted: {error}")
+
+    def _wait(self) -> bool:
+        """Wait until a refit is due; False to end."""
+        with self._wake:
+            while not self._closing:
+                behind = self._revision - self.learned.revision
+                idle = time.monotonic() - self._changed_at
+                if self.space is not None and behind > 0:
+                    if behind >= REFIT_LABELS or idle >= REFIT_SECONDS:
+                        return True
+                    self._wake.wait(REFIT_SECONDS - idle)
+                else:
+                    self._wake.wait()
+        return False
+
+    def _refit(self) -> None:
+        space = self.space
+        assert space is not None
+        with self._lock:
+            revision, labels = self._revision, self.labels
+            given = dict(self.store.labels)
+            among, words = self.unlabelled(), dict(self.seeds)
+        vectors = {name: seed_vector(space, own) for name, own in words.items()}
+        seeds = {name: vector for name, vector in vectors.items() if vector is not None}
+        snapshot = learn(space.Z, labels, seeds)
+        plan = self._plan(space, snapshot, among)
+        self.learned = Learned(revision, snapshot, plan, self.learned.number + 1)
+        if snapshot is None:
+            self.progress = Progress()
+            return
+        for row, _ in plan[:PREPARED]:
+            self.pieces(row, snapshot.classes[snapshot.best[row]])
+        drawn = {
+            row: label.name for row, label in given.items() if label.name and label.how == "random"
+        }
+        progress = measure(space.Z, labels, drawn, snapshot, seeds, self._cache)
+        self.progress = progress
+        self.learned = replace(self.learned, number=self.learned.number + 1)
+
+    def _plan(
+        self, space: Space, snapshot: Snapshot | None, among: Array
+    ) -> tuple[tuple[int, str], ...]:
+        """The next documents, one in ``RANDOM_EVERY`` of them drawn at random."""
+        if not len(among):
+            return ()
+        if snapshot is None:
+            rows = space.first_documents(among, PLANNED, self._generator)
+            return tuple((int(row), "first") for row in rows)
+        chosen = [
+            int(row) for row in choose_next(snapshot, space.Z, among, PLANNED, self._generator)
+        ]
+        drawn = [int(row) for row in self._generator.choice(among, PLANNED) if row not in chosen]
+        plan: list[tuple[int, str]] = []
+        for place, row in enumerate(chosen):
+            if place % RANDOM_EVERY == RANDOM_EVERY - 1 and drawn:
+                plan.append((drawn.pop(), "random"))
+            plan.append((row, "suggested"))
+        return tuple(plan)
+
+    def _touch(self) -> None:
+        with self._wake:
+            self._revision += 1
+            self._changed_at = time.monotonic()
+            self._wake.notify_all()
+
+    # -- what the label file does not hold --------------------------------------------------
+
+    def _resume(self) -> None:
+        """Classes without labels, their order, and seed words, from the last session."""
+        kept = _read_side(self._side)
+        found = [label.name for label in self.store.labels.values() if label.name]
+        names = [*self.classes, *kept.get("classes", []), *found]
+        for name in dict.fromkeys(names):
+            _check_name(name)
+        self.classes = tuple(dict.fromkeys(names))
+        self.seeds = {
+            name: tuple(words) for name, words in kept.get("seed_words", {}).items()
+        } | dict(self.seeds)
+
+    def _set_classes(self, names: Sequence[str]) -> None:
+        after = tuple(dict.fromkeys(names))
+        if after != self.classes:
+            self.classes = after
+            self._remember()
+
+    def _remember(self) -> None:
+        kept = {
+            "classes": list(self.classes),
+            "seed_words": {k: list(v) for k, v in self.seeds.items()},
+        }
+        write_atomically(self._side, json.dumps(kept, ensure_ascii=False, indent=1).encode())
+
+
+def _read_side(path: Path) -> dict[str, Any]:
+    """The file beside the labels; what is not as it should be is left out."""
+    try:
+        kept = json.loads(path.read_text())
+        classes = [name for name in kept["classes"] if isinstance(name, str)]
+        words = {
+            str(name): [word for word in own if isinstance(word, str)]
+            for name, own in kept["seed_words"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+    return {"classes": classes, "seed_words": words}
+
+
+def _check_name(name: str) -> None:
+    if not name.strip() or name != name.strip():
+        raise InvalidParameterError("the name of a class must not be empty or begin with a space")
+    if len(name) > MAX_NAME:
+        raise InvalidParameterError(f"the name of a class has at most {MAX_NAME} characters")
+    if any(not character.isprintable() for character in name):
+        raise InvalidParameterError("the name of a class must not have control characters")

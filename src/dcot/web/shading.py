@@ -1,0 +1,38 @@
+"""A text in pieces, each with its share of a decision, for the page to shade."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+MAX_SHOWN = 20_000  # characters of a document that a page shows
+_WORD = re.compile(r"\w+")
+
+Piece = tuple[str, float]
+
+
+def shaded(text: str, shares: Callable[[Sequence[str]], Sequence[float]]) -> list[Piece]:
+    """Pieces that make up the text (its beginning, if it is long); 0 where nothing counts.
+
+    The largest share is scaled to 1 or −1.
+
+    >>> shaded("Oil, oil!", lambda words: [2.0 if word.lower() == "oil" else 0 for word in words])
+    [('Oil', 1.0), (', ', 0.0), ('oil', 1.0), ('!', 0.0)]
+    """
+    text = text[:MAX_SHOWN]
+    matches = list(_WORD.finditer(text))
+    words = list(dict.fromkeys(match.group() for match in matches))
+    values = dict(zip(words, shares(words), strict=True))
+    largest = max((abs(value) for value in values.values()), default=0.0) or 1.0
+    pieces: list[Piece] = []
+    end = 0
+    for match in matches:
+        share = round(values[match.group()] / largest, 2)
+        if share:
+            if match.start() > end:
+                pieces.append((text[end : match.start()], 0.0))
+            pieces.append((match.group(), share))
+            end = match.end()
+    if end < len(text) or not pieces:
+        pieces.append((text[end:], 0.0))
+    return pieces

@@ -1,0 +1,118 @@
+// Dialogs: choosing a class by its name, the keys, and what one can do with labels and model.
+
+import { post } from "./api.js";
+import { dialog, h, plural, whole } from "./dom.js";
+import { addClass, refresh, state, update } from "./state.js";
+
+/** Type a class: an existing one by a few letters, or a new one. Gives its name, or null. */
+export function findClass(document = null) {
+  return new Promise((resolve) => {
+    let chosen = null, place = 0, found = [];
+    const input = h("input", { type: "text", maxLength: 200, role: "combobox", "aria-expanded": "true", "aria-controls": "class-options", "aria-label": "Class", placeholder: state.classes.length ? "Type to find, or to make a new class" : "Name of the first class, such as “oil”", autocomplete: "off", spellcheck: false });
+    const list = h("ul.options", { id: "class-options", role: "listbox" });
+    const box = dialog(state.classes.length ? "Choose a class" : "Name a class", input, list,
+      h("p.muted.small", { style: { "margin-top": "12px" } }, h("kbd", {}, "↵"), " takes the marked one, ", h("kbd", {}, "Esc"), " goes back."));
+
+    function filter() {
+      const wanted = input.value.trim().toLowerCase();
+      const chances = new Map((document?.predictions || []).map((one) => [one.name, one.probability]));
+      const names = state.classes.map((one) => one.name).filter((name) => name.toLowerCase().includes(wanted));
+      names.sort((a, b) => b.toLowerCase().startsWith(wanted) - a.toLowerCase().startsWith(wanted) || (chances.get(b) || 0) - (chances.get(a) || 0));
+      const known = state.classes.some((one) => one.name.toLowerCase() === wanted);
+      found = names.slice(0, 200).map((name) => ({ name, isNew: false }));
+      if (wanted && !known) found.push({ name: input.value.trim(), isNew: true });
+      place = 0;
+      draw();
+    }
+    function draw() {
+      list.replaceChildren(...found.map((one, k) => h("li", { role: "option", id: `option-${k}`, "aria-selected": String(k === place), onclick: () => take(one) },
+        one.isNew ? [h("span.muted", {}, "New class"), h("b", { dir: "auto" }, one.name)] : h("span", { dir: "auto" }, one.name))));
+      input.setAttribute("aria-activedescendant", found.length ? `option-${place}` : "");
+      list.children[place]?.scrollIntoView({ block: "nearest" });
+    }
+    function take(one) {
+      chosen = one.name;
+      box.close();
+    }
+    input.addEventListener("input", filter);
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowDown") place = Math.min(place + 1, found.length - 1);
+      else if (event.key === "ArrowUp") place = Math.max(place - 1, 0);
+      else if (event.key === "Enter" && found[place]) take(found[place]);
+      else return;
+      event.preventDefault();
+      if (chosen === null) draw();
+    });
+    box.addEventListener("close", () => {
+      if (chosen && !state.classes.some((one) => one.name === chosen)) addClass(chosen);
+      resolve(chosen);
+    });
+    filter();
+    input.focus();
+  });
+}
+
+export function help() {
+  const keys = [["1 – 9, 0", "label the document with that class"], ["↵", "accept the prediction"], ["c", "type a class, existing or new"],
+    ["s", "skip the document"], ["u", "undo"], ["l", "look-alikes: label a page of documents together"], ["m", "labels and model: import, export, rename, save"], ["Esc", "close, go back"]];
+  dialog("Keyboard", h("dl.keys", {}, keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])));
+}
+
+export function labelsAndModel() {
+  const message = h("p.small", { role: "status" });
+  const say = (text) => { message.textContent = text; };
+  const attempt = (f) => async () => { try { await f(); } catch (error) { say(error.message); } };
+  const classes = h("div.manage");
+
+  function drawClasses() {
+    classes.replaceChildren(...state.classes.flatMap((one) => [
+      h("span", { dir: "auto", style: { overflow: "hidden", "text-overflow": "ellipsis" } }, one.name, h("span.muted", {}, `  ${plural(one.labels, "label")}`)),
+      h("button.quiet", { "aria-label": `Rename or merge ${one.name}`, onclick: () => rename(one) }, "Rename or merge"),
+      h("button.quiet.danger", { "aria-label": `Remove ${one.name}`, disabled: one.labels > 0, title: one.labels ? "Merge it into another class first" : "", onclick: attempt(async () => { update(await post("/classes/remove", { name: one.name })); drawClasses(); }) }, "Remove"),
+    ]));
+  }
+
+  function rename(one) {
+    const input = h("input", { type: "text", value: one.name, maxLength: 200, "aria-label": `New name for ${one.name}` });
+    const warning = h("p.small.muted", { role: "status" });
+    const go = h("button.primary", { type: "submit" }, "Rename");
+    const merging = () => state.classes.some((other) => other.name === input.value.trim() && other.name !== one.name);
+    input.addEventListener("input", () => {
+      go.textContent = merging() ? "Merge" : "Rename";
+      warning.textContent = merging() ? `There is a class of that name: its documents and the ${plural(one.labels, "document")} of “${one.name}” become one class.` : "";
+    });
+    const form = h("form.stack", { onsubmit: async (event) => {
+      event.preventDefault();
+      try {
+        update(await post("/classes/rename", { old: one.name, new: input.value.trim(), merge: merging() }));
+        box.close();
+        drawClasses();
+        say(`“${one.name}” is now “${input.value.trim()}”.`);
+      } catch (error) { warning.textContent = error.message; }
+    } }, input, warning, h("div.row", {}, go, h("button", { type: "button", onclick: () => box.close() }, "Cancel")));
+    const box = dialog(`Rename “${one.name}”, or merge it into another class`, form);
+    input.select();
+  }
+
+  const file = h("input", { type: "file", className: "unseen", accept: ".csv,.tsv,.json,.jsonl", "aria-label": "File of labels", onchange: attempt(async () => {
+    const answer = await post("/import", { content: await file.files[0].text() });
+    await refresh();
+    drawClasses();
+    say(`${plural(answer.imported, "label")} imported; ${whole(answer.elsewhere)} of documents that are not in this corpus.`);
+  }) });
+  const download = (format, text) => h("a", { href: `/api/export?format=${format}`, download: "" }, text);
+  dialog("Labels & model",
+    h("div.stack", {},
+      h("section.stack", {}, h("h2", {}, "Classes"), classes),
+      h("section.stack", {}, h("h2", {}, "Labels"),
+        h("p.muted.small", {}, `${plural(state.labelled, "label")} in ${state.file}, saved one by one.`, state.elsewhere ? ` It also has ${plural(state.elsewhere, "label")} of documents that are not in this corpus.` : ""),
+        h("div.row", {}, "Download:", download("csv", "CSV"), download("jsonl", "JSON lines"), download("label-studio", "Label Studio"), download("prodigy", "Prodigy")),
+        h("div.row", {}, h("button", { onclick: () => file.click() }, "Import labels …"), file, h("span.muted.small", {}, "any of these formats"))),
+      h("section.stack", {}, h("h2", {}, "Model"),
+        h("p.muted.small", {}, "Learns the final classifier from all documents, chooses its settings, and saves it beside the labels."),
+        h("div.row", {}, h("button.primary", { id: "save-model", onclick: attempt(async () => { update(await post("/model")); say("Learning from all documents. You can go on labelling meanwhile."); }) }, "Save the model")),
+        state.saving.message && h("p.small", {}, state.saving.message)),
+      message));
+  drawClasses();
+}
+

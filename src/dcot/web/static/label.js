@@ -1,0 +1,145 @@
+// The labelling page: its views by address, the bar at the top, and what is sent to the server.
+
+import { Outbox } from "./api.js";
+import { help, labelsAndModel } from "./dialogs.js";
+import { $, announce, h, plural, whole } from "./dom.js";
+import { listen, poll, refresh, state, update } from "./state.js";
+import { doubtfulView } from "./view-doubtful.js";
+import { labelView } from "./view-label.js";
+import { progressView } from "./view-progress.js";
+import { seedsView } from "./view-seeds.js";
+
+const VIEWS = {
+  "/label": { title: "Label", show: labelView },
+  "/seeds": { title: "Seed words", show: seedsView },
+  "/progress": { title: "Progress", show: progressView },
+  "/doubtful": { title: "Doubtful labels", show: doubtfulView },
+};
+
+// -- saving ----------------------------------------------------------------------------------
+
+let trouble = "";
+
+export const outbox = new Outbox({
+  saved(answer) {
+    if (answer?.notice) banner(answer.notice, { notice: true });
+    if (trouble) hideBanner();
+    trouble = "";
+    if (answer) update({ labelled: answer.labelled });
+    if (!outbox.size) refresh().catch(() => {});
+    showStatus();
+  },
+  waiting(error) {
+    trouble = error.message;
+    banner(`Not saved yet: ${error.message}. Trying again; keep this page open.`);
+    showStatus();
+  },
+  conflict(error, request) {
+    const wanted = request.changes[0];
+    if (error.status !== 409) {
+      banner(`Not saved: ${error.message}`);
+      return;
+    }
+    const current = error.body.current;
+    const now = current === null ? "has no label any more" : `is now labelled “${current || "skipped"}”`;
+    banner(`A document ${now}: it was changed elsewhere, perhaps in another tab.`, {
+      action: `Make it “${wanted.label || "skipped"}”`,
+      onaction: () => outbox.add({ ...request, changes: [{ ...wanted, id: error.body.id, expected: current }] }),
+    });
+  },
+});
+
+window.addEventListener("beforeunload", (event) => {
+  if (outbox.size) event.preventDefault();
+});
+
+// -- the bar at the top ----------------------------------------------------------------------
+
+function banner(text, { notice = false, action = "", onaction = () => {} } = {}) {
+  const act = action && h("button", { onclick: () => (hideBanner(), onaction()) }, action);
+  $("banner").className = notice ? "banner notice" : "banner";
+  $("banner").replaceChildren(h("span", {}, text), act || "", h("button", { onclick: hideBanner }, "Close"));
+  $("banner").hidden = false;
+}
+
+function hideBanner() {
+  $("banner").hidden = true;
+}
+
+function showStatus() {
+  const learning = state.phase === "learning";
+  const unsaved = outbox.size;
+  const kind = trouble ? "failed" : learning || unsaved || state.saving.state === "running" ? "busy" : "";
+  const words = unsaved && trouble ? plural(unsaved, "label") + " not saved"
+    : learning ? "learning what the words mean …"
+    : state.saving.state === "running" ? "saving the model …"
+    : `${whole(state.labelled)} of ${whole(state.documents)} labelled`;
+  $("status").replaceChildren(h("span", { className: `dot ${kind}` }), words);
+  $("status").title = trouble || `Every label is in ${state.file} before the next document appears`;
+  $("corpus").textContent = state.corpus || "";
+  $("corpus").title = state.corpus || "";
+}
+
+listen((before, now) => {
+  showStatus();
+  if (before.saving.state === "running" && now.saving.state !== "running") {
+    banner(now.saving.message, { notice: now.saving.state === "done" });
+    announce(now.saving.message);
+  }
+});
+
+// -- views -----------------------------------------------------------------------------------
+
+let leave = () => {};
+
+function show() {
+  leave();
+  const path = location.pathname === "/" ? "/label" : location.pathname;
+  const view = VIEWS[path] || VIEWS["/label"];
+  document.title = `${view.title} – ${state.corpus || "dcot"}`;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.getAttribute("href") === path) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const root = $("view");
+  root.replaceChildren();
+  leave = view.show(root, outbox) || (() => {});
+}
+
+export function go(path) {
+  if (path !== location.pathname + location.search) history.pushState({}, "", path);
+  show();
+  $("view").focus({ preventScroll: true });
+  window.scrollTo(0, 0);
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-view]");
+  if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  go(link.getAttribute("href"));
+});
+window.addEventListener("popstate", show);
+window.addEventListener("go", (event) => go(event.detail));
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches("input, textarea, select");
+  if (typing || event.metaKey || event.ctrlKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.key === "?") help();
+  else if (event.key === "m") labelsAndModel();
+  else return;
+  event.preventDefault();
+});
+$("help-button").onclick = help;
+$("menu-button").onclick = labelsAndModel;
+
+try {
+  await refresh();
+} catch (error) {
+  banner(error.message);
+}
+show();
+poll({
+  failed: () => banner("The server does not answer. Labels that were acknowledged are saved; start dcot label again and reload."),
+  back: hideBanner,
+});

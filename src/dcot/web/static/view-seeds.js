@@ -1,0 +1,76 @@
+// Seed words: a few words for a class, more of them proposed, and documents ranked by them.
+
+import { post } from "./api.js";
+import { announce, h, shaded } from "./dom.js";
+import { state, update } from "./state.js";
+
+export function seedsView(root) {
+  const wanted = new URLSearchParams(location.search).get("class");
+  let name = wanted || state.classes.find((one) => one.seeds.length)?.name || state.classes[0]?.name || "";
+  let words = [], rejected = [];
+  const nameInput = h("input", { type: "text", id: "seed-class", value: name, maxLength: 200, placeholder: "Class, such as oil", list: "known-classes", autocomplete: "off" });
+  const wordInput = h("input", { type: "text", id: "seed-words", maxLength: 400, placeholder: "Words with commas between them, such as opec, crude", autocomplete: "off", spellcheck: false });
+  const chosen = h("div.chips"), proposals = h("div.chips"), documents = h("div.stack"), message = h("p.small.muted", { role: "status" });
+
+  root.append(
+    h("h1", {}, "Seed words"),
+    h("p.lead", {}, "Type a few words that are typical of a class. The model proposes more that are used alike in your documents; the words then predict the class before anything is labelled."),
+    h("div.grid", { style: { "margin-top": "24px" } },
+      h("div.stack", {},
+        h("section.card.pad.stack", {},
+          h("div", {}, h("label", { htmlFor: "seed-class" }, h("h2", {}, "Class")), nameInput, h("datalist", { id: "known-classes" }, state.classes.map((one) => h("option", { value: one.name })))),
+          h("form.stack", { onsubmit: (event) => { event.preventDefault(); add(wordInput.value.split(/[,;]+/)); wordInput.value = ""; } },
+            h("div", {}, h("label", { htmlFor: "seed-words" }, h("h2", {}, "Words")), h("div.row", { style: { "flex-wrap": "nowrap" } }, wordInput, h("button.primary", {}, "Add")))),
+          chosen, message),
+        h("section.card.pad.stack", {}, h("h2", {}, "Proposed"), h("p.muted.small", {}, "A click or Enter takes a word, × rejects it."), proposals)),
+      h("aside.stack", { "aria-label": "Documents found" }, h("h2", {}, "Closest documents"), documents)));
+  nameInput.addEventListener("change", () => load(nameInput.value.trim()));
+
+  function load(next) {
+    name = next;
+    words = [...(state.classes.find((one) => one.name === name)?.seeds || [])];
+    rejected = [];
+    history.replaceState({}, "", name ? `/seeds?class=${encodeURIComponent(name)}` : "/seeds");
+    draw().catch(fail);
+  }
+
+  function fail(error) {
+    message.textContent = error.message;
+  }
+
+  async function add(given) {
+    if (!name) {
+      name = nameInput.value.trim();
+      if (!name) return nameInput.focus();
+    }
+    words = [...new Set([...words, ...given.map((word) => word.trim().toLowerCase()).filter(Boolean)])];
+    await save();
+  }
+
+  async function save() {
+    try {
+      update(await post("/seeds", { name, words }));
+      await draw();
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  async function draw() {
+    chosen.replaceChildren(...words.map((word) => h("span.chip.chosen", { dir: "auto" }, word,
+      h("button", { "aria-label": `Remove ${word}`, onclick: () => { words = words.filter((one) => one !== word); save(); } }, "×"))));
+    if (state.phase === "learning") message.textContent = "The model is still learning the words; proposals follow.";
+    const found = words.length ? await post("/seeds/propose", { words, rejected }) : { words: [], unknown: [], documents: [] };
+    for (const [k, word] of words.entries()) chosen.children[k]?.classList.toggle("unknown", found.unknown.includes(word));
+    if (state.phase !== "learning") message.textContent = found.unknown.length ? `Not in the documents: ${found.unknown.join(", ")}` : "";
+    proposals.replaceChildren(...found.words.map((one) => h("span.chip", { dir: "auto" },
+      h("button", { style: { color: "inherit" }, title: `like ${one.because.join(", ")}`, onclick: () => { announce(`${one.word} added.`); add([one.word]); } }, one.word),
+      h("button", { "aria-label": `Reject ${one.word}`, onclick: () => { rejected.push(one.word); draw().catch(fail); } }, "×"))));
+    if (!found.words.length) proposals.replaceChildren(h("span.muted.small", {}, words.length ? "No more words." : "Add a word first."));
+    documents.replaceChildren(...found.documents.map((one) => h("div.card.pad", {}, h("p.snippet", { dir: "auto" }, shaded(one.pieces)))));
+    if (found.documents.length) documents.append(h("p", {}, h("a", { href: "/label", "data-view": "" }, "Label documents")));
+  }
+
+  if (name) load(name);
+  else { draw().catch(fail); nameInput.focus(); }
+}

@@ -1,0 +1,246 @@
+"""The JSON API: what it answers, what it refuses, and that generated requests do not break it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from tests.unit.web.conftest import wait
+
+from dcot.web import routes
+from dcot.web.formats import read
+
+pytest.importorskip("httpx")
+
+
+def post(client, path, **body):
+    return client.post(f"/api{path}", json=body)
+
+
+def label(client, identifier, name, **more):
+    return post(client, "/labels", changes=[{"id": identifier, "label": name, **more}])
+
+
+def test_label_and_undo(client, session):
+    assert label(client, "0", "oil", expected=None).json() == {"labelled": 1, "notice": ""}
+    assert session.labels == {0: "oil"}
+    assert label(client, "0", None, expected="oil").json()["labelled"] == 0
+    assert session.labels == {}
+
+
+def test_two_tabs(client, session):
+    label(client, "0", "oil", expected=None)
+    refused = label(client, "0", "grain", expected=None)
+    assert refused.status_code == 409
+    assert refused.json()["current"] == "oil"
+    assert session.labels == {0: "oil"}
+    assert label(client, "0", "grain", expected="oil").status_code == 200
+
+
+def test_documents_have_predictions_and_shaded_words(client, session, corpus):
+    session.label({row: corpus[1][row] for row in (0, 1, 4, 5)}, "random")
+    session._refit()
+    found = client.get("/api/next", params={"tab": "t", "n": 4}).json()["documents"]
+    assert len(found) == 4
+    for document in found:
+        text = corpus[0].texts[int(document["id"])]
+        assert "".join(piece for piece, _ in document["pieces"]) == text
+        chances = [one["probability"] for one in document["predictions"]]
+        assert chances == sorted(chances, reverse=True)
+        assert max(abs(share) for _, share in document["pieces"]) == 1
+    one = client.get("/api/document", params={"id": "0"}).json()
+    assert one["label"] == "oil"
+
+
+def test_doubtful_labels_come_with_both_explanations(client, session, corpus):
+    topics = list(corpus[1])
+    labels = {row: topics[row] for row in range(24)}
+    labels[0] = "grain"
+    session.label(labels, "random")
+    session._refit()
+    answer = client.get("/api/doubtful").json()
+    worst = answer["documents"][0]
+    assert worst["id"] == "0"
+    assert (worst["given"]["name"], worst["other"]["name"]) == ("grain", "oil")
+    assert worst["for_given"] != worst["for_other"]
+
+
+def test_state_progress_seeds_and_look_alikes(client, session):
+    assert client.get("/api/progress").json()["curve"] == []
+    answer = post(client, "/seeds", name="oil", words=["opec"]).json()
+    assert answer["classes"] == [{"name": "oil", "labels": 0, "seeds": ["opec"]}]
+    answer = post(client, "/seeds/propose", words=["opec"]).json()
+    assert "oil" in [word["word"] for word in answer["words"]]
+    assert ["opec", 1.0] in answer["documents"][0]["pieces"]
+    assert len(client.get("/api/alike", params={"id": "0"}).json()["documents"]) == 12
+    by_seeds = client.get("/api/next", params={"tab": "t", "by": "oil"}).json()["documents"]
+    assert {document["how"] for document in by_seeds} == {"seed words"}
+
+
+def test_export_and_import(client, session, corpus):
+    session.label({0: "oil", 4: "grain", 5: ""}, "random")
+    for kind in ("csv", "jsonl", "label-studio", "prodigy"):
+        answer = client.get("/api/export", params={"format": kind})
+        assert "attachment" in answer.headers["content-disposition"]
+        assert {(e.id, e.label) for e in read(answer.text, "x")} == {
+            ("0", "oil"),
+            ("4", "grain"),
+            ("5", ""),
+        }
+        session.label({0: None, 4: None, 5: None}, "other")
+        assert post(client, "/import", content=answer.text).json()["imported"] == 3
+        assert session.labels == {0: "oil", 4: "grain"}
+    assert post(client, "/import", content="nonsense").status_code == 400
+
+
+def test_a_full_disk_is_told(client, session, monkeypatch):
+    import errno
+    import os
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    answer = label(client, "0", "oil")
+    assert answer.status_code == 507
+    assert "free some space" in answer.json()["error"]
+    assert session.labels == {}
+
+
+def test_edited_meanwhile_is_told(client, session):
+    label(client, "0", "oil")
+    path = session.store.path
+    path.write_text(path.read_text().replace(",oil,", ",gas,"))
+    assert "edited by another program" in label(client, "1", "oil").json()["notice"]
+    assert session.labels == {0: "gas", 1: "oil"}
+    assert set(session.classes) == {"oil", "gas"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/labels", {"changes": []}, 422),
+        ("POST", "/labels", {"changes": [{"id": "0"}]}, 422),
+        ("POST", "/labels", {"changes": [{"id": "0", "label": 3}]}, 422),
+        ("POST", "/labels", {"changes": [{"id": "x", "label": "a"}]}, 404),
+        ("POST", "/labels", {"changes": [{"id": "0", "label": " a"}]}, 400),
+        ("POST", "/labels", {"changes": [{"id": "0", "label": "a" * 201}]}, 422),
+        ("POST", "/labels", {"changes": [{"id": "0", "label": "a"}], "how": "by magic"}, 422),
+        ("POST", "/labels", {"changes": [{"id": "0", "label": "a"}], "path": "/etc"}, 422),
+        ("POST", "/labels", [], 422),
+        ("POST", "/classes", {"name": ""}, 422),
+        ("POST", "/model", {"path": "/tmp"}, 422),
+        ("POST", "/model", {}, 400),
+        ("GET", "/next", None, 422),
+        ("GET", "/next?tab=a&n=1000", None, 422),
+        ("GET", "/next?tab=a&n=x", None, 422),
+        ("GET", "/next?tab=a&m=1", None, 422),
+        ("GET", "/document?id=77777", None, 404),
+        ("GET", "/nothing", None, 404),
+        ("DELETE", "/labels", None, 405),
+        ("GET", "/export?format=xlsx", None, 422),
+    ],
+)
+def test_requests_of_another_form_are_refused(client, session, method, path, body, status):
+    answer = client.request(method, f"/api{path}", json=body)
+    assert answer.status_code == status
+    assert session.labels == {}
+
+
+def test_bodies_that_are_not_json(client):
+    for content in (b"", b"{", b"\xff", b'{"name": "\\ud800"}', b"[" * 100_000):
+        answer = client.post(
+            "/api/classes", content=content, headers={"content-type": "application/json"}
+        )
+        assert answer.status_code == 422
+    assert client.post("/api/classes", content=b'{"name": "a"}').status_code == 415
+    large = json.dumps({"name": "a" * routes.MAX_JSON_BYTES})
+    headers = {"content-type": "application/json"}
+    assert client.post("/api/classes", content=large, headers=headers).status_code == 413
+
+
+# -- who may ask ------------------------------------------------------------------------------
+
+
+def test_the_token_becomes_a_cookie(session, client_of):
+    client = client_of(session, token=False)
+    assert client.get("/").status_code == 401
+    assert client.get("/api/state").status_code == 401
+    assert client.get("/static/style.css").status_code == 401
+    assert client.get("/", params={"token": "wrong"}).status_code == 401
+    answer = client.get("/progress", params={"token": client.access.token, "a": "1"})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/progress?a=1"
+    assert "HttpOnly" in answer.headers["set-cookie"]
+    assert client.get("/api/state").status_code == 200
+    assert (
+        client.get("http://127.0.0.1:8765//evil.org/", params={"token": client.access.token})
+        .headers["location"]
+        .startswith("/evil")
+    )
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.org:8765"}, 421),
+        ({"host": "127.0.0.1:1"}, 421),
+        ({"host": "127.0.0.1:8765:1"}, 421),
+        ({"origin": "http://evil.org"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"host": "localhost:8765"}, 200),
+        ({"origin": "http://127.0.0.1:8765"}, 200),
+    ],
+)
+def test_other_hosts_and_sites_are_refused(client, headers, status):
+    assert client.get("/api/state", headers=headers).status_code == status
+
+
+def test_headers_of_every_answer(client):
+    for path in ("/", "/api/state", "/static/label.js", "/nothing"):
+        headers = client.get(path).headers
+        assert "script-src 'self'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("name", ["..%2f..%2fapi.py", "%2e%2e/api.py", "/etc/passwd", "x.js"])
+def test_no_path_of_a_request_is_a_file(client, name):
+    assert client.get(f"/static/{name}").status_code == 404
+
+
+# -- generated requests -----------------------------------------------------------------------
+
+
+def test_generated_requests_never_break_the_server(running, client_of):
+    schemathesis = pytest.importorskip("schemathesis")
+    client = client_of(running)
+    schema = schemathesis.openapi.from_dict(client.get("/api/schema").json())
+    operations = [result.ok() for result in schema.get_all_operations()]
+    asked = [one for one in operations if one.path != "/api/model"]  # takes a while, see elsewhere
+    assert len(asked) >= 13
+    for operation in asked:
+        ask(client, operation)
+    wait(lambda: running.learned.revision == running._revision)
+    assert running._thread.is_alive()
+
+
+def ask(client, operation):
+    """Generated requests for one operation; every answer is one that the schema describes."""
+    described = operation.definition.raw["responses"]
+
+    @given(case=operation.as_strategy())
+    @settings(
+        max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
+    def answered_as_described(case):
+        options = {"params": case.query or None}
+        if case.method == "POST":
+            options["json"] = case.body
+        answer = client.request(case.method, case.path, **options)
+        assert str(answer.status_code) in described, (case.path, answer.text)
+
+    answered_as_described()
