@@ -10,7 +10,7 @@ export DCOT_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench paper docs clean
+.PHONY: help demo test chromium lint format bench paper docs clean
 PROFILE ?= quick
 
 help:  ## show this list
@@ -19,9 +19,15 @@ help:  ## show this list
 demo: $(VENV)/.demo  ## learn dCoT on an embedded corpus, compare it with its rivals, draw a picture
 	$(BIN)/python -m dcot.bench.demo --output demo-output
 
-test: $(VENV)/.dev  ## lint, type-check and run all tests
+test: $(VENV)/.dev chromium  ## lint, type-check and run all tests
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest
+
+chromium:  # for the tests of the pages; where it cannot be installed, they are skipped
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null || echo "Chromium could not be installed."; \
+	  else echo "There is no Chromium: the tests of the pages are skipped."; fi
 
 lint: $(VENV)/.dev  ## ruff, mypy --strict and the direction of imports
 	$(BIN)/ruff check .

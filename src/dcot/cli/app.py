@@ -17,6 +17,7 @@ from dcot.cli import (
     fit,
     index,
     info,
+    label,
     predict,
     refit,
     search,
@@ -55,7 +56,7 @@ def _add(
 
 for _panel, _modules in {
     "Features": (fit, transform),
-    "Classes": (train, predict, evaluate, suggest, refit),
+    "Classes": (label, train, predict, evaluate, suggest, refit),
     "Reading": (explain, similar),
     "Search": (index, search),
     "More": (info, demo),

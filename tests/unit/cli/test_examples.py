@@ -93,8 +93,14 @@ def small(monkeypatch):
     monkeypatch.setattr("dcot.bench.defaults.DRAWS", 1)
 
 
+@pytest.fixture
+def unserved(monkeypatch):
+    """Pages are ready at once, and stopped at once."""
+    monkeypatch.setattr("dcot.web.label.serve", lambda server, listening, ready: None)
+
+
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
-def test_examples_of_the_help_run(name, line, shelf, small):
+def test_examples_of_the_help_run(name, line, shelf, small, unserved):
     if name == "dcot train":
         shutil.rmtree("model")
     if name.removeprefix("dcot ") in ("predict", "evaluate", "suggest", "refit"):

@@ -28,6 +28,7 @@ COMMANDS = [
     "index",
     "search",
     "info",
+    "label",
     "demo",
     "bench",
 ]

@@ -1,0 +1,289 @@
+"""Labelling in a real browser, by the paths of its users."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from tests.unit.web.conftest import texts_and_topics, wait
+
+import dcot
+from dcot.web.documents import Documents
+from dcot.web.server import listen
+
+pytestmark = pytest.mark.usefixtures("browser")
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text().partition("\n")[2]
+
+
+def labels_in(path):
+    return [row for row in csv.DictReader(io.StringIO(path.read_text())) if row["label"]]
+
+
+def shown(page):
+    """The text of the document on the page."""
+    return page.locator(".text").inner_text()
+
+
+def topic_of(text):
+    return "oil" if re.search("oil|opec|crude", text) else "grain"
+
+
+def press_new_class(page, name):
+    page.keyboard.press("c")
+    page.get_by_role("combobox", name="Class").wait_for()
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+
+
+def wait_for_next(page, before):
+    page.wait_for_function(
+        "before => (document.querySelector('.text')?.innerText ?? '') !== before", arg=before
+    )
+
+
+def test_the_whole_loop_by_keyboard_alone(page, command, tmp_path):
+    texts, _ = texts_and_topics()
+    rows = "".join(f'"{text}"\n' for text in texts)
+    (tmp_path / "news.csv").write_text("body\n" + rows)
+    started = command("news.csv", "--text", "body", "-o", "labels.csv")
+    page.goto(started.address)
+    page.locator(".text").wait_for()
+    keys = {}
+    for _ in range(26):
+        before = shown(page)
+        topic = topic_of(before)
+        if topic in keys:
+            page.keyboard.press(keys[topic])
+        else:
+            press_new_class(page, topic)
+            keys[topic] = str(len(keys) + 1)
+        wait_for_next(page, before)
+    path = tmp_path / "labels.csv"
+    wait(lambda: len(labels_in(path)) == 26)
+    for row in labels_in(path):
+        assert row["label"] == topic_of(row["text"])
+    # the prediction appears, and Enter accepts it
+    page.locator(".prediction b").wait_for(timeout=90_000)
+    before = shown(page)
+    predicted = page.locator(".prediction b").inner_text()
+    page.keyboard.press("Enter")
+    wait(lambda: len(labels_in(path)) == 27)
+    assert labels_in(path)[-1]["label"] == predicted
+    page.keyboard.press("u")
+    wait(lambda: len(labels_in(path)) == 26)
+    assert shown(page) == before
+    page.keyboard.press("s")
+    wait_for_next(page, before)
+    # the model is saved
+    page.keyboard.press("m")
+    page.locator("#save-model").wait_for()
+    while page.evaluate("document.activeElement.id") != "save-model":
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("#banner").get_by_text("Saved to").wait_for(timeout=60_000)
+    model = dcot.load(tmp_path / "labels.model")
+    assert model.predict(["opec oil", "wheat harvest"]).tolist() == ["oil", "grain"]
+
+
+def test_resume_after_the_server_was_killed(page, command, tmp_path):
+    texts, _ = texts_and_topics()
+    (tmp_path / "news.txt").write_text("\n".join(texts) + "\n")
+    with listen("127.0.0.1", 0) as free:
+        port = str(free.getsockname()[1])
+    arguments = ("news.txt", "-o", "labels.jsonl", "--classes", "oil,grain", "--port", port)
+    started = command(*arguments)
+    page.goto(started.address)
+    page.locator(".text").wait_for()
+    for _ in range(5):
+        before = shown(page)
+        page.keyboard.press("1" if topic_of(before) == "oil" else "2")
+        wait_for_next(page, before)
+    path = tmp_path / "labels.jsonl"
+    wait(lambda: len(path.read_text().splitlines()) == 5)
+    started.kill()
+    page.keyboard.press("1")  # cannot be saved now
+    page.get_by_text("Not saved yet").wait_for()
+    kept = path.read_text()
+    assert len(kept.splitlines()) == 5
+    again = command(*arguments)
+    assert path.read_text() == kept
+    new = page.context.new_page()
+    new.goto(again.address)
+    new.locator(".tally li").first.wait_for()
+    wait(lambda: len(path.read_text().splitlines()) == 6)  # the first page tries until it can
+    assert path.read_text().startswith(kept)
+    page.get_by_text("Not saved yet").wait_for(state="hidden")
+
+
+def test_two_tabs_do_not_overwrite_each_other(page, browser, serving):
+    running = serving(classes=("oil", "grain"))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    other = page.context.new_page()
+    other.goto(running.address)
+    other.locator(".text").wait_for()
+    assert shown(page) != shown(other)
+    row = running.session.documents.texts.index(shown(page))
+    running.session.label({row: "grain"}, "random")  # somebody else was faster
+    page.keyboard.press("1")
+    page.get_by_text("perhaps in another tab").wait_for()
+    assert running.session.labels[row] == "grain"
+    page.get_by_role("button", name="Make it “oil”").click()
+    wait(lambda: running.session.labels[row] == "oil")
+
+
+def test_look_alikes_are_labelled_together(page, serving, corpus):
+    running = serving(classes=("oil", "grain"))
+    running.session.label({row: corpus[1][row] for row in (0, 1, 4, 5)}, "random")
+    wait(lambda: running.session.learned.snapshot)
+    page.goto(running.address)
+    page.locator(".prediction b").wait_for(timeout=90_000)
+    page.keyboard.press("l")
+    page.locator(".pick").first.wait_for()
+    count = page.locator(".pick").count()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    wait(lambda: len(running.session.labels) == 4 + count - 1)
+    page.keyboard.press("u")
+    wait(lambda: len(running.session.labels) == 4)
+
+
+def test_seed_words_lead_to_documents(page, serving):
+    running = serving()
+    page.goto(running.at("/seeds"))
+    page.get_by_label("Class", exact=True).fill("oil")
+    page.get_by_label("Words").fill("opec")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="oil", exact=True).click()
+    wait(lambda: running.session.seeds.get("oil") == ("opec", "oil"))
+    page.locator("aside .snippet mark").first.wait_for()
+    assert "/seeds?class=oil" in page.url
+    page.reload()
+    page.get_by_role("button", name="Remove opec").wait_for()
+
+
+def test_doubtful_labels_are_shown_and_changed(page, serving, corpus):
+    running = serving()
+    labels = {row: corpus[1][row] for row in range(24)} | {0: "grain"}
+    running.session.label(labels, "random")
+    wait(lambda: running.session.progress.curve)
+    page.goto(running.at("/doubtful"))
+    page.get_by_role("button", name="Change to oil").first.click()
+    wait(lambda: running.session.labels[0] == "oil")
+    page.goto(running.at("/progress"))
+    page.locator(".chart").wait_for()
+    page.get_by_role("cell", name="grain").wait_for()
+
+
+def test_classes_are_renamed_and_merged(page, serving, corpus):
+    running = serving()
+    running.session.label({0: "oil", 1: "crude", 4: "grain"}, "random")
+    page.goto(running.address)
+    page.get_by_role("button", name="Labels & model").click()
+    page.get_by_role("button", name="Rename or merge crude").click()
+    page.get_by_label("New name for crude").fill("oil")
+    page.get_by_role("button", name="Merge", exact=True).click()
+    wait(lambda: running.session.counts() == {"oil": 2, "grain": 1})
+
+
+def test_back_button_and_addresses(page, serving):
+    running = serving()
+    page.goto(running.address)
+    page.get_by_role("link", name="Progress").click()
+    page.get_by_role("heading", name="Progress", exact=True).wait_for()
+    page.get_by_role("link", name="Seed words").click()
+    page.get_by_role("heading", name="Seed words").wait_for()
+    page.go_back()
+    page.get_by_role("heading", name="Progress", exact=True).wait_for()
+    page.go_back()
+    page.locator(".text").wait_for()
+    assert "token" not in page.url
+
+
+ATTACKS = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "javascript:alert(1)",
+    "{{7*7}}${7*7}",
+]
+
+
+def test_markup_is_shown_and_never_run(page, serving):
+    texts = [f"{attack} oil {number}" for number, attack in enumerate(ATTACKS * 4)]
+    documents = Documents.of(
+        texts, ids=[f"{attack}{n}" for n, attack in enumerate(ATTACKS * 4)], name=ATTACKS[1]
+    )
+    running = serving(documents, classes=ATTACKS[:3])
+    session = running.session
+    session.label({row: ATTACKS[row % 3] for row in range(12)}, "random")
+    session.set_seeds(ATTACKS[0], ["oil", ATTACKS[1]])
+    wait(lambda: session.learned.snapshot)
+    for view in ("/label", "/seeds", "/progress", "/doubtful"):
+        page.goto(running.at(view))
+        page.wait_for_timeout(400)
+        assert page.locator("main script, main img, main svg[onload]").count() == 0
+        assert page.locator("#corpus").inner_text() == ATTACKS[1]
+    page.goto(running.at("/label"))
+    page.locator(".text").wait_for()
+    assert any(attack in shown(page) for attack in ATTACKS)
+    assert page.locator(".class .name").first.inner_text() == ATTACKS[0]
+    press_new_class(page, ATTACKS[4] + "<b>")
+    wait(lambda: ATTACKS[4] + "<b>" in session.counts())
+    page.keyboard.press("m")
+    page.get_by_role("button", name=f"Rename or merge {ATTACKS[0]}").wait_for()
+
+
+ODD = ["", "😀 " * 50, "שלום עולם מה שלומך", "word " * 200_000, "a\u0000b\u202egnp.exe", " \n\t "]
+
+
+def test_odd_documents_are_shown(page, serving):
+    running = serving(Documents.of([*ODD, "crude oil", "wheat"]), classes=("a", "b"))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    for place in range(len(ODD) + 2):
+        page.locator(".text").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.keyboard.press("12"[place % 2])
+        wait(lambda place=place: len(running.session.labels) == place + 1)
+    page.get_by_text("Every document is labelled").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 900])
+def test_narrow_and_dark(page, serving, corpus, width, scheme):
+    running = serving()
+    running.session.label({row: corpus[1][row] for row in range(24)} | {0: "grain"}, "random")
+    wait(lambda: running.session.progress.curve)
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 844})
+    for view in ("/label", "/seeds", "/progress", "/doubtful"):
+        page.goto(running.at(view))
+        page.locator("main > *").first.wait_for()
+        page.wait_for_timeout(200)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        dark = sum(map(int, re.findall(r"\d+", ground)[:3])) < 200
+        assert dark == (scheme == "dark")
+        assert page.evaluate(CONTRAST) >= 4.5, view
+
+
+def test_everything_has_a_name_for_screen_readers(page, serving, corpus):
+    running = serving()
+    running.session.label({row: corpus[1][row] for row in range(24)} | {0: "grain"}, "random")
+    wait(lambda: running.session.progress.curve)
+    for view in ("/label", "/seeds", "/progress", "/doubtful"):
+        page.goto(running.at(view))
+        page.locator("main > *").first.wait_for()
+        page.wait_for_timeout(200)
+        nameless = page.evaluate(
+            """() => [...document.querySelectorAll("button, a, input, select, [role=img]")]
+              .filter((e) => e.checkVisibility())
+              .filter((e) => !(e.innerText?.trim() || e.ariaLabel || e.labels?.length || e.title))
+              .map((e) => e.outerHTML)"""
+        )
+        assert nameless == []
