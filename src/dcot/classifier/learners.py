@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from dcot.classifier.labels import Labels
-from dcot.classifier.ridge import KernelRidge, finer_alpha, solve_ridge
+from dcot.classifier.ridge import KernelRidge, finer_alpha, ridge_by_features, solve_ridge
 from dcot.core.centred import Matrix
 from dcot.core.representation import combined, products
 from dcot.errors import InvalidParameterError
@@ -28,6 +28,8 @@ Array = NDArray[Any]
 
 STRENGTHS_C = np.logspace(-2, 2, 5)
 FOLDS = 5
+# With more labelled documents than this, ridge is solved by features: n × n takes n² memory.
+MAX_KERNEL_LABELS = 4000
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,12 @@ def fit_linear(
     ridge : the one that was chosen on the judged documents
     judged : their positions among the labelled ones
     """
+    if isinstance(kind, str) and kind == "ridge" and len(weights) > MAX_KERNEL_LABELS:
+        generator = check_random_state(random_state)
+        coef, intercept, alpha = ridge_by_features(
+            features, labels.targets, ridge.alpha, weights, generator
+        )
+        return LinearFit(coef.T, intercept, ridge.strength * alpha / ridge.alpha)
     kernel = products(features, features)
     if isinstance(kind, str) and kind == "ridge":
         alpha = ridge.alpha
