@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dcot
 from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
+from dcot.classifier import learners
+from dcot.classifier.labels import read_labels, with_class_weights
 from dcot.classifier.ridge import KernelRidge
 from dcot.classifier.selection import (
     GRID,
@@ -187,7 +189,9 @@ def test_the_default_is_kept_unless_clearly_beaten():
 
 
 def test_candidates_change_one_setting_at_a_time():
-    found = candidates_for(DCoT())
+    assert len(candidates_for(DCoT())) == 4  # one fit serves all of them
+    grid = {"noise": (0.9, 0.8, 0.95), "shrinkage": (1.0, 0.3, 3.0), "n_prototypes": (3000, 1000)}
+    found = candidates_for(DCoT(), grid)
     centre = found[0]
     assert len(found) == len(set(found)) == (1 + 2 + 2 + 1) * 4
     for candidate in found:
@@ -200,7 +204,7 @@ def test_the_first_candidate_is_a_dcot_with_its_defaults():
     defaults = DCoT().get_params()
     chosen = candidates_for(DCoT())[0].parameters()
     assert {name: defaults[name] for name in chosen} == chosen
-    assert {name: values[0] for name, values in GRID.items()} == asdict(candidates_for(DCoT())[0])
+    assert candidates_for(DCoT())[0].features == GRID["features"][0]
 
 
 @pytest.mark.parametrize(
@@ -889,3 +893,38 @@ def test_suggestions_with_several_labels_a_document():
     y = [["a"] if row % 3 == 0 else ["a", "b"] if row % 3 == 1 else [] for row in range(30)]
     model = DCoTClassifier(grid=SMALL, random_state=0).fit(X[:30], y)
     assert len(set(model.suggest(X[30:], 6).tolist())) == 6
+
+
+def test_square_roots_of_class_sizes_are_the_default_weights():
+    labels = read_labels(["a"] * 16 + ["b"] * 4, 20, -1)
+    weights = with_class_weights(labels, np.ones(20), "sqrt")
+    np.testing.assert_allclose(weights[-1] / weights[0], 2.0)
+    assert weights.sum() == pytest.approx(20)
+    several = read_labels([["a", "b"], ["a"], ["b"]], 3, -1)
+    np.testing.assert_array_equal(with_class_weights(several, np.ones(3), "sqrt"), np.ones(3))
+    assert DCoTClassifier().class_weight == "sqrt"
+
+
+def test_many_labels_are_learned_by_features(monkeypatch):
+    """More labels than an n × n matrix is made for: nearly the same decisions by another way."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.4 + 1.5 * (np.arange(300)[:, None] % 3 == np.arange(30) % 3))
+    y = np.array(["a", "b", "c"])[np.arange(300) % 3]
+    options = {"vectorizer": DCoTVectorizer(n_prototypes=10), "selection": "none"}
+    usual = DCoTClassifier(**options, random_state=0).fit(X, y)
+    monkeypatch.setattr(learners, "MAX_KERNEL_LABELS", 50)
+    monkeypatch.setattr(learners, "ridge_by_features", fixed := Spy(learners.ridge_by_features))
+    many = DCoTClassifier(**options, random_state=0).fit(X, y)
+    assert fixed.calls == 1
+    assert many.score(X, y) == pytest.approx(usual.score(X, y), abs=0.02)
+
+
+class Spy:
+    """A function that counts its calls."""
+
+    def __init__(self, function):
+        self.function, self.calls = function, 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        return self.function(*arguments)

@@ -135,14 +135,15 @@ class FittedClassifier:
 class _Training:
     """Labelled documents, each once.
 
-    ``weights`` are those in the linear classifier, ``judged`` the positions of the documents that
-    candidates are judged on.
+    ``weights`` are those in the linear classifier, ``counts`` the same without those of the
+    classes, ``judged`` the positions of the documents that candidates are judged on.
     """
 
     X: Matrix
     multiplicity: Array | None
     labels: Labels
     weights: Array
+    counts: Array
     judged: Array
     n_labelled: int
 
@@ -197,13 +198,14 @@ def _prepare(
         X, labels, weights = without_zeros(X, labels, weights)
     check_enough(labels)
     own = np.ones(len(labels.labelled)) if weights is None else weights[labels.labelled]
-    own = with_class_weights(labels, own, options.class_weight)
-    first, own = without_duplicates(X[labels.labelled], labels.targets, own)
+    first, counts = without_duplicates(X[labels.labelled], labels.targets, own)
+    labels, n_labelled = labels.take(first), len(labels.labelled)
+    own = with_class_weights(labels, counts, options.class_weight)
     judged = np.arange(len(first))
     if len(first) > MAX_SELECTION_LABELS:
         generator = check_random_state(options.random_state)
         judged = np.sort(generator.choice(len(first), MAX_SELECTION_LABELS, replace=False))
-    return _Training(X, weights, labels.take(first), own, judged, len(labels.labelled))
+    return _Training(X, weights, labels, own, counts, judged, n_labelled)
 
 
 def _finish(
@@ -224,7 +226,8 @@ def _finish(
         options.random_state,
     )
     held_out = selection.ridge.held_out if linear.held_out is None else linear.held_out
-    temperature, calibrated = calibrate(held_out, targets, weights, exclusive)
+    # probabilities are those of documents as they come, so classes count as often as they occur
+    temperature, calibrated = calibrate(held_out, targets, training.counts[judged], exclusive)
     tfidf = KernelRidge.fit(input_kernel(rows[judged]), targets, weights=weights)
     return FittedClassifier(
         dcot=selection.fitted,

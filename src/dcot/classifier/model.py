@@ -74,8 +74,10 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         have to beat.
     estimator : {"ridge", "svm", "logistic"} or a linear scikit-learn classifier
         The final learner. Candidates are compared by ridge in any case.
-    class_weight : "balanced", mapping or None
-        As in scikit-learn, for the linear classifier: the representation does not see classes.
+    class_weight : {"sqrt", "balanced"}, mapping or None
+        For the linear classifier; the representation does not see classes. ``"sqrt"`` weighs a
+        document by one over the square root of the size of its class, which helps small classes
+        and costs large ones nothing; the others are as in scikit-learn.
     unlabelled_label : label
         Label value that marks unlabelled rows, besides None, NaN, NA and ``""``; -1 as in
         scikit-learn.
@@ -118,7 +120,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         selection: Literal["loo", "none"] = "loo",
         grid: Mapping[str, Sequence[Any]] | None = None,
         estimator: Any = "ridge",
-        class_weight: Any = None,
+        class_weight: Any = "sqrt",
         unlabelled_label: Any = -1,
         n_jobs: int | None = None,
         memory_limit: float | str | None = None,
