@@ -11,9 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
@@ -114,6 +111,8 @@ def _tuned(
     random_state: Any,
 ) -> Any:
     """A new learner, with C by cross-validation where it is ours to choose and classes allow it."""
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
     estimator = _new_estimator(kind, random_state)
     if not isinstance(kind, str) or not labels.exclusive:
         return estimator
@@ -130,8 +129,12 @@ def _tuned(
 
 def _new_estimator(kind: Any, random_state: Any) -> Any:
     if isinstance(kind, str) and kind == "svm":
+        from sklearn.svm import LinearSVC
+
         return LinearSVC(random_state=random_state)
     if isinstance(kind, str) and kind == "logistic":
+        from sklearn.linear_model import LogisticRegression
+
         return LogisticRegression(max_iter=1000)
     if isinstance(kind, str) or not hasattr(kind, "fit"):
         raise InvalidParameterError(
