@@ -692,7 +692,7 @@ def test_wrong_use():
         lambda model: model.predict(TEXTS),
         lambda model: model.transform(TEXTS),
         lambda model: model.refit(TEXTS, ["a", "b"] * 3),
-        lambda model: model.suggest(TEXTS),
+        lambda model: model.label_issues(),
         lambda model: model.explain("oil"),
         lambda model: model.score(TEXTS, ["a", "b"] * 3),
         lambda model: model.report(),
@@ -827,6 +827,69 @@ EXCUSED = {
 )
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+def test_suggestions_before_any_label_are_spread_out(corpus):
+    X, y = corpus
+    model = DCoTClassifier(random_state=0)
+    twice = sp.vstack([X, X], format="csr")
+    chosen = model.suggest(twice, 12)
+    assert len(set((chosen % X.shape[0]).tolist())) == 12  # no copies
+    assert len(set(np.asarray(y)[chosen % X.shape[0]].tolist())) == len(set(y))
+    np.testing.assert_array_equal(model.suggest(twice, 5), chosen[:5])
+    assert not hasattr(model, "classes_")  # nothing is kept
+    assert not hasattr(model, "n_features_in_")
+    texts = ["crude oil", "...", "crude oil price", "wheat harvest", "wheat and corn", "?"]
+    found = DCoTClassifier().suggest(texts, 6).tolist()
+    assert sorted(found) == list(range(6))
+    assert sorted(found[-2:]) == [1, 5]  # without words
+    with pytest.raises(DcotError, match="k must be a whole number"):
+        DCoTClassifier().suggest(texts, 7)
+
+
+def test_wrong_labels_are_found_worst_first(corpus):
+    X, y = corpus
+    rows, wrong = 60, [3, 17, 40]
+    names = sorted(set(y))
+    given = np.array(y[:rows], dtype=object)
+    for row in wrong:
+        given[row] = names[(names.index(given[row]) + 1) % len(names)]
+    model = DCoTClassifier(selection="none", random_state=0).fit(X[:rows], given)
+    frame = model.label_issues()
+    assert set(wrong) <= set(frame["document"].to_list()[: len(wrong) + 3])
+    gap = (frame["suggested_probability"] - frame["label_probability"]).to_numpy()
+    assert (np.diff(gap) <= 1e-12).all()
+    assert (gap >= 0).all()
+    for row, label, suggested in frame.select("document", "label", "suggested").iter_rows():
+        assert label == given[row]
+        assert suggested != label
+    # each one is the decision of a model that was fitted without the document, on the same layers
+    worst = frame["document"][0]
+    others = [row for row in range(rows) if row != worst]
+    without = model.refit(X[others], given[others]).predict(X[[worst]])[0]
+    assert without == frame["suggested"][0]
+
+
+def test_rows_of_label_issues_are_those_that_were_given(corpus):
+    X, y = corpus
+    given = np.array(y[:40], dtype=object)
+    weights = np.ones(40)
+    weights[:5] = 0  # left out
+    model = DCoTClassifier(selection="none", random_state=0)
+    frame = model.fit(X[:40], given, sample_weight=weights).label_issues()
+    for row, label in frame.select("document", "label").iter_rows():
+        assert row >= 5
+        assert label == given[row]
+
+
+def test_label_issues_need_single_labels_and_the_documents(corpus, tmp_path):
+    X, y = corpus
+    model = DCoTClassifier(selection="none").fit(X[:20], [[name] for name in y[:20]])
+    with pytest.raises(DcotError, match="one label per document"):
+        model.label_issues()
+    DCoTClassifier(selection="none").fit(X[:20], y[:20]).save(tmp_path / "model")
+    with pytest.raises(DcotError, match="call refit"):
+        dcot.load(tmp_path / "model").label_issues()
 
 
 def test_suggestions_are_uncertain_and_different(corpus, fitted):
