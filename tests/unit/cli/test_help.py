@@ -29,6 +29,7 @@ COMMANDS = [
     "search",
     "info",
     "label",
+    "audit",
     "demo",
     "bench",
 ]
