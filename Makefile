@@ -17,7 +17,8 @@ help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.demo  ## learn dCoT on an embedded corpus, compare it with its rivals, draw a picture
-	$(BIN)/python -m dcot.bench.demo --output demo-output
+	mkdir -p demo-output
+	$(BIN)/dcot demo -o demo-output/demo.png
 
 test: $(VENV)/.dev chromium  ## lint, type-check and run all tests
 	$(MAKE) --no-print-directory lint

@@ -237,22 +237,17 @@ def without_zeros(X: Matrix, labels: Labels, weights: Array) -> tuple[Matrix, La
 
 
 def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Array:
-    """Weights of the labelled documents times those of their classes.
-
-    ``"balanced"`` is one over the size of a class, ``"sqrt"`` one over its square root. Sizes are
-    by the weight of documents, not by their number. With several labels per document there is no
-    one class to weigh by, and ``"sqrt"``, the default, changes nothing.
-    """
-    if class_weight is None or (class_weight == "sqrt" and not labels.exclusive):
+    """Weights of the labelled documents times those of their classes."""
+    if class_weight is None:
         return weights
     if not labels.exclusive:
         raise InvalidParameterError("class_weight needs one label per document: set it to None")
     codes = labels.targets.argmax(axis=1)
-    if isinstance(class_weight, str) and class_weight in ("balanced", "sqrt"):
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        # by the weight of documents, not by their number
         totals = np.bincount(codes, weights=weights, minlength=len(labels.classes))
-        power = 1.0 if class_weight == "balanced" else 0.5
-        scaled = weights * np.maximum(totals, 1e-300)[codes] ** -power
-        return np.asarray(scaled * (weights.sum() / scaled.sum()))
+        by_class = weights.sum() / (len(labels.classes) * np.maximum(totals, 1e-300))
+        return np.asarray(weights * by_class[codes])
     try:
         return np.asarray(weights * compute_sample_weight(class_weight, labels.classes[codes]))
     except ValueError as error:

@@ -10,7 +10,6 @@ import typer
 
 from dcot._version import __version__
 from dcot.cli import (
-    audit,
     bench,
     demo,
     evaluate,
@@ -57,7 +56,7 @@ def _add(
 
 for _panel, _modules in {
     "Features": (fit, transform),
-    "Classes": (label, audit, train, predict, evaluate, suggest, refit),
+    "Classes": (label, train, predict, evaluate, suggest, refit),
     "Reading": (explain, similar),
     "Search": (index, search),
     "More": (info, demo),

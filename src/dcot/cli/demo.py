@@ -53,7 +53,7 @@ def demo(
 
     start = time.perf_counter()
     words = tuple(word) if word else bench.WORDS
-    found = bench.run(words=words, draws=draws, say=lambda text: None)
+    found = bench.run(words=words, draws=draws)
     if output is not None:
         _draw(bench.picture(found), output)
     _tell(session, found, draws, time.perf_counter() - start)

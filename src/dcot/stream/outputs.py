@@ -14,15 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.runtime.files import DISK_FULL, move_into_place, sync_file
-
 Array = NDArray[Any]
 
 _HEADER = 128  # bytes; fits any shape
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass
-class Checkpoint:
+class Noted:
     """How far the output has come: whole batches of the source, their documents and checksum."""
 
     model: str
@@ -33,8 +32,8 @@ class Checkpoint:
     rows: int = 0
     checksum: int = 0
 
-    def restart(self) -> None:
-        """Start again: nothing is left of what was written."""
+    def begin_anew(self) -> None:
+        """Nothing is left of what was written."""
         self.batches = self.rows = self.checksum = 0
 
 
@@ -56,7 +55,7 @@ def partial(path: Path) -> Path:
 
 def reason_of(error: OSError) -> str:
     """Why writing failed, in words."""
-    if error.errno in DISK_FULL:
+    if error.errno in FULL:
         return "there is no more room"
     return f"writing failed ({error.strerror or error})"
 
@@ -67,8 +66,8 @@ def reason_of(error: OSError) -> str:
 class Npy:
     """Rows one below the other behind a header of fixed length."""
 
-    def __init__(self, path: Path, checkpoint: Checkpoint, names: list[str]) -> None:
-        self.path, self.checkpoint = path, checkpoint
+    def __init__(self, path: Path, noted: Noted, names: list[str]) -> None:
+        self.path, self.noted = path, noted
         self.file: Any = None
 
     def start(self, rows: int) -> None:
@@ -77,20 +76,20 @@ class Npy:
             self.file = place.open("r+b", buffering=0)
         else:
             self.file = place.open("w+b", buffering=0)
-            self.checkpoint.restart()
-        self._header(self.checkpoint.rows)
-        self.cut(self.checkpoint.rows)
+            self.noted.begin_anew()
+        self._header(self.noted.rows)
+        self.cut(self.noted.rows)
 
     def _end(self, rows: int) -> int:
-        return _HEADER + rows * self.checkpoint.width * np.dtype(self.checkpoint.dtype).itemsize
+        return _HEADER + rows * self.noted.width * np.dtype(self.noted.dtype).itemsize
 
     def cut(self, rows: int) -> None:
         self.file.truncate(self._end(rows))
         self.file.seek(self._end(rows))
 
     def _header(self, rows: int) -> None:
-        shape = f"({rows}, {self.checkpoint.width})"
-        text = f"{{'descr': '{self.checkpoint.dtype}', 'fortran_order': False, 'shape': {shape}, }}"
+        shape = f"({rows}, {self.noted.width})"
+        text = f"{{'descr': '{self.noted.dtype}', 'fortran_order': False, 'shape': {shape}, }}"
         body = text.ljust(_HEADER - 11).encode() + b"\n"
         self.file.seek(0)
         _write_all(self.file, b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body)
@@ -105,7 +104,9 @@ class Npy:
         self._header(rows)
         self.sync()
         self.close()
-        move_into_place(partial(self.path), self.path)
+        if self.path.is_dir():
+            shutil.rmtree(self.path)
+        partial(self.path).replace(self.path)
 
     def close(self) -> None:
         if self.file is not None:
@@ -134,11 +135,17 @@ def write_parquet(frame: Any, path: Path) -> None:
         raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from error
 
 
+def sync_file(path: Path) -> None:
+    """Make sure that a file is on the disk."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 class Parquet:
     """A file for some tens of megabytes of features, named after its first document."""
 
-    def __init__(self, path: Path, checkpoint: Checkpoint, names: list[str]) -> None:
-        self.path, self.checkpoint, self.names = path, checkpoint, names
+    def __init__(self, path: Path, noted: Noted, names: list[str]) -> None:
+        self.path, self.noted, self.names = path, noted, names
         self.folder = partial(path)
         self.unsynced: list[Path] = []
 
@@ -146,9 +153,9 @@ class Parquet:
         if not rows and self.folder.exists():
             shutil.rmtree(self.folder)
         if rows and not self.folder.exists():
-            self.checkpoint.restart()
+            self.noted.begin_anew()
         self.folder.mkdir(exist_ok=True)
-        self.cut(self.checkpoint.rows)
+        self.cut(self.noted.rows)
 
     def cut(self, rows: int) -> None:
         for part in self.folder.glob("part-*.parquet"):
@@ -172,9 +179,13 @@ class Parquet:
 
     def finish(self, rows: int) -> None:
         self.sync()
-        facts = {"documents": rows, "width": self.checkpoint.width, "features": self.names}
+        facts = {"documents": rows, "width": self.noted.width, "features": self.names}
         (self.folder / "features.json").write_text(json.dumps(facts, ensure_ascii=False))
-        move_into_place(self.folder, self.path)
+        if self.path.is_dir():
+            shutil.rmtree(self.path)
+        elif self.path.exists():
+            self.path.unlink()
+        self.folder.replace(self.path)
 
     def close(self) -> None:
         """Nothing stays open."""

@@ -1,9 +1,9 @@
-"""Features of a large corpus, to a file: in order, batch by batch, resumed after a crash.
+"""Features of a large corpus, to a file: in order, batch by batch, to be taken up after a crash.
 
-What is written is first made safe on the disk (fsync). Then a checkpoint in ``….progress`` says how
-far it goes, from time to time and when an error ends the work; the rest is written again. A
-checksum of the documents keeps two corpora from being mixed. The output has its name when it is
-complete: an ``.npy`` array, or a folder of parquet files.
+What is written is first made safe on the disk (fsync), then noted in ``….progress``, from time to
+time and when an error ends the work; what was not noted is written anew. A checksum of the
+documents keeps two corpora from being mixed. The name that was asked for appears when all is there:
+an ``.npy`` array, or a folder of parquet files.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ import scipy.sparse as sp
 from dcot.core.centred import check_indices
 from dcot.core.fit import FittedDCoT
 from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, OutputError
-from dcot.runtime.files import DISK_FULL, write_atomically
 from dcot.runtime.progress import Progress, announce, documents_done, silent
 from dcot.stream import Batch, Source
-from dcot.stream.outputs import Checkpoint, Npy, Parquet, Writer, reason_of
+from dcot.stream.outputs import FULL, Noted, Npy, Parquet, Writer, reason_of
 from dcot.stream.passes import count_of
 
 _SLICE_BYTES = 64 << 20
@@ -55,28 +54,28 @@ def write_features(
     path : ``….npy`` for one array; anything else is a folder of parquet files, whose names sort in
         the order of the documents, with columns ``document`` and ``features``
     width, dtype : of the features
-    model : a fingerprint; the output of another model is not resumed
+    model : a fingerprint; output that another model began is not taken up
     names : of the features
     overwrite : replace a finished output
-    resume : resume an unfinished one; None means unless ``overwrite``
+    resume : go on with an unfinished one; None means unless ``overwrite``
     """
     path = Path(path)
     resume = not overwrite if resume is None else resume
     kind = "npy" if path.suffix == ".npy" else "parquet"
-    saved = _begin(path, Checkpoint(model, width, np.dtype(dtype).str, kind), overwrite, resume)
+    noted = _begin(path, Noted(model, width, np.dtype(dtype).str, kind), overwrite, resume)
     make = Npy if kind == "npy" else Parquet
-    writer: Writer = make(path, saved, names)
+    writer: Writer = make(path, noted, names)
     try:
-        writer.start(saved.rows)
-        if saved.rows:
-            announce(progress, f"{path}: resuming after {saved.rows:,} documents")
-        rows = _copy(transform, source, path, saved, writer, progress)
+        writer.start(noted.rows)
+        if noted.rows:
+            announce(progress, f"{path}: resuming after {noted.rows:,} documents")
+        rows = _copy(transform, source, path, noted, writer, progress)
         writer.finish(rows)
         _progress_file(path).unlink(missing_ok=True)
     except OSError as error:
         if isinstance(error, DcotError):
             raise
-        raise _cannot_write(error, path, saved, overwrite and not resume) from error
+        raise _cannot_write(error, path, noted, overwrite and not resume) from error
     finally:
         writer.close()
     return rows
@@ -86,12 +85,12 @@ def _copy(
     transform: Callable[[Any], Any],
     source: Source,
     path: Path,
-    saved: Checkpoint,
+    noted: Noted,
     writer: Writer,
     progress: Progress,
 ) -> int:
-    begun, here = replace(saved), replace(saved)  # what is resumed, and the last whole batch
-    here.restart()
+    begun, here = replace(noted), replace(noted)  # what is taken up, and the last whole batch
+    here.begin_anew()
     unsynced, expected = 0, source.n_documents
     documents_done(progress, "transform", 0, expected)
     try:
@@ -99,7 +98,7 @@ def _copy(
             if here.batches >= begun.batches:
                 if here.batches == begun.batches:
                     _check_same(path, begun, here)
-                unsynced += _write_batch(transform, batch, here.rows, saved, writer)
+                unsynced += _write_batch(transform, batch, here.rows, noted, writer)
             here = replace(
                 here,
                 batches=here.batches + 1,
@@ -107,18 +106,18 @@ def _copy(
                 checksum=checksum(batch.documents, here.checksum),
             )
             if unsynced >= _SYNC_BYTES:
-                _save_checkpoint(path, saved, writer, here)
+                _note(path, noted, writer, here)
                 unsynced = 0
             documents_done(progress, "transform", here.rows, expected, source.fraction())
         if here.batches <= begun.batches:  # nothing was left to write, or less than there was
             _check_same(path, begun, here)
         else:
-            _save_checkpoint(path, saved, writer, here)  # what comes now can fail, too
+            _note(path, noted, writer, here)  # what comes now can fail, too
     except BaseException:
-        if here.batches > saved.batches:
-            with suppress(OSError):  # the first error is the one to report
+        if here.batches > noted.batches:
+            with suppress(OSError):  # what went wrong first is what has to be told
                 writer.cut(here.rows)  # a full disk needs room for the note
-                _save_checkpoint(path, saved, writer, here)
+                _note(path, noted, writer, here)
         raise
     documents_done(progress, "transform", here.rows, here.rows, finished=True)
     return here.rows
@@ -137,7 +136,7 @@ def _read(source: Source) -> Iterator[Batch]:
         ) from error
 
 
-def _check_same(path: Path, begun: Checkpoint, here: Checkpoint) -> None:
+def _check_same(path: Path, begun: Noted, here: Noted) -> None:
     """The batches that are skipped have to be those that were written."""
     advice = "give the same source, or start again with overwrite=True (--overwrite)"
     if (here.batches, here.rows) != (begun.batches, begun.rows):
@@ -178,11 +177,11 @@ def _joined(texts: Any) -> bytes:
 
 
 def _write_batch(
-    transform: Callable[[Any], Any], batch: Any, first: int, saved: Checkpoint, writer: Writer
+    transform: Callable[[Any], Any], batch: Any, first: int, noted: Noted, writer: Writer
 ) -> int:
     n = count_of(batch.documents)
-    itemsize = np.dtype(saved.dtype).itemsize
-    step = max(1, _SLICE_BYTES // (saved.width * itemsize))
+    itemsize = np.dtype(noted.dtype).itemsize
+    step = max(1, _SLICE_BYTES // (noted.width * itemsize))
     for start in range(0, n, step):
         part = batch.documents if n <= step else batch.documents[start : start + step]
         features = transform(part)
@@ -191,8 +190,8 @@ def _write_batch(
                 "output='concat' of sparse documents is sparse, and is not written: use "
                 "output='layers', or n_components"
             )
-        writer.write(np.ascontiguousarray(features, dtype=saved.dtype), first + start)
-    return n * saved.width * itemsize
+        writer.write(np.ascontiguousarray(features, dtype=noted.dtype), first + start)
+    return n * noted.width * itemsize
 
 
 def fingerprint(fitted: FittedDCoT, *settings: Any) -> str:
@@ -234,11 +233,11 @@ def _progress_file(path: Path) -> Path:
 
 
 def in_progress(path: Path) -> bool:
-    """Whether there is an unfinished output."""
+    """Whether there is something to go on with."""
     return _progress_file(path).exists()
 
 
-def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Checkpoint:
+def _begin(path: Path, fresh: Noted, overwrite: bool, resume: bool) -> Noted:
     """What an earlier call left to take up, or a fresh start."""
     if path.exists() and not overwrite:
         also = " and resume=True, to go on with what was begun" if in_progress(path) else ""
@@ -254,7 +253,7 @@ def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Chec
         return fresh
     try:
         found = json.loads(record.read_text())
-        saved = Checkpoint(**found)
+        noted = Noted(**found)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(
             f"{record} is damaged: start again with overwrite=True (--overwrite)"
@@ -264,27 +263,33 @@ def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Chec
             f"{path} was begun by an older version of dcot, which did not record all that is "
             "needed to resume: start again with overwrite=True (--overwrite)"
         )
-    if (saved.model, saved.width, saved.dtype) != (fresh.model, fresh.width, fresh.dtype):
+    if (noted.model, noted.width, noted.dtype) != (fresh.model, fresh.width, fresh.dtype):
         raise InvalidParameterError(
             f"{path} was begun with another model: resume with that one, or start again with "
             "overwrite=True (--overwrite)"
         )
-    return saved
+    return noted
 
 
-def _save_checkpoint(path: Path, saved: Checkpoint, writer: Writer, here: Checkpoint) -> None:
+def _note(path: Path, noted: Noted, writer: Writer, here: Noted) -> None:
     writer.sync()
+    temporary = _progress_file(path).with_suffix(".new")
     try:
-        write_atomically(_progress_file(path), json.dumps(asdict(here)).encode())
-    except OutputError as error:
-        raise OSError(error.errno, os.strerror(error.errno or 0)) from error
-    saved.batches, saved.rows, saved.checksum = here.batches, here.rows, here.checksum
+        with temporary.open("w") as file:
+            json.dump(asdict(here), file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(_progress_file(path))
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    noted.batches, noted.rows, noted.checksum = here.batches, here.rows, here.checksum
 
 
-def _cannot_write(error: OSError, path: Path, saved: Checkpoint, again: bool) -> OutputError:
-    what = "make room" if error.errno in DISK_FULL else "fix the problem"
-    how = ", with resume=True," if again else ""
+def _cannot_write(error: OSError, path: Path, noted: Noted, anew: bool) -> OutputError:
+    what = "make room" if error.errno in FULL else "fix the problem"
+    how = ", with resume=True," if anew else ""
     return OutputError(
-        f"{path}: {reason_of(error)}. The features of {saved.rows:,} documents are written and "
-        f"safe: {what} and call again with the same path and source{how} to resume from there"
+        f"{path}: {reason_of(error)}. The features of {noted.rows:,} documents are written and "
+        f"safe: {what} and call again with the same path and source{how} to go on from there"
     )

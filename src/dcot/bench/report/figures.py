@@ -29,7 +29,6 @@ def figures(results: Results) -> Iterator[tuple[str, str, str, Any]]:
         "words": _words,
         "noise": _noise,
         FEW_LABELS: _few_labels,
-        "time": _time,
         UNLABELLED: _unlabelled,
     }
     for experiment, make in makers.items():
@@ -155,30 +154,6 @@ def _one_legend(figure: Any, axes: list[Any]) -> None:
         frameon=False,
         handlelength=3.0,
     )
-
-
-def _time(results: Results) -> Iterator[tuple[str, str, Any]]:
-    corpora = results.corpora_of("time")
-    if not corpora:
-        return
-    figure, axes = _axes(len(corpora), 5.2, 0.36 * len(systems_of(results.select("time"))) + 1.2)
-    for ax, corpus in zip(axes, corpora, strict=True):
-        cells = results.select("time", corpus=corpus)
-        shown = systems_of(cells)
-        by_system = {cell.key["system"]: cell.result["seconds"] for cell in cells}
-        seconds = [by_system[name] for name in shown]
-        colours = ["0.25" if name.startswith("dCoT") else "0.75" for name in shown]
-        ax.barh(range(len(shown)), seconds, color=colours, height=0.7)
-        for row, value in enumerate(seconds):
-            ax.text(value * 1.1, row, f"{value:.3g} s", va="center", fontsize=8)
-        ax.set_yticks(range(len(shown)), shown)
-        ax.invert_yaxis()
-        ax.set_xscale("log")
-        ax.set_xlim(min(seconds) / 2, max(seconds) * 6)
-        ax.set_xlabel("seconds to learn (logarithmic)")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.set_title(corpus)
-    yield "time", "Time to learn each representation once, with its default setting.", figure
 
 
 def _unlabelled(results: Results) -> Iterator[tuple[str, str, Any]]:

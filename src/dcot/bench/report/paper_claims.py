@@ -125,17 +125,6 @@ def _grid(results: Results, system: str) -> dict[tuple[float, int], float]:
     return {place: 100 * float(np.mean(each)) for place, each in found.items()}
 
 
-def best_noises(results: Results, system: str) -> list[tuple[int, float]]:
-    """``(layers, noise)``: the best noise for each number of layers, of equals the least."""
-    grid = _grid(results, system)
-    depths = sorted({depth for _, depth in grid})
-    noises = sorted({noise for noise, _ in grid})
-    return [
-        (depth, max((x for x in noises if (x, depth) in grid), key=lambda x: grid[x, depth]))
-        for depth in depths
-    ]
-
-
 def deep(results: Results, system: str) -> tuple[str, str]:
     """Whether more layers are better than one."""
     grid = _grid(results, system)

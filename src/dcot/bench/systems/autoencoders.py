@@ -39,7 +39,7 @@ class Sda(System):
     name = "SDA"
     about = "sklearn MLPRegressor on sampled corruptions of TF-IDF, layer by layer"
     slow = True
-    seconds = 15.0
+    seconds = 7.5
 
     def settings(self, size: Size) -> list[Setting]:
         full = size == "full"
@@ -129,7 +129,7 @@ class Msda(System):
 
     name = "mSDA"
     about = "the closed form with all terms as targets, on TF-IDF of a cut vocabulary"
-    seconds = 0.5
+    seconds = 0.3
 
     def settings(self, size: Size) -> list[Setting]:
         full = size == "full"

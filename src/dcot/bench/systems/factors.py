@@ -57,7 +57,7 @@ class Lsi(Factors):
     name = "LSI"
     about = "sklearn TruncatedSVD of TF-IDF or counts"
     nested = True
-    seconds = 0.4
+    seconds = 0.05
 
     def settings(self, size: Size) -> list[Setting]:
         return grid(input=("tfidf", "counts"), k=SIZES[size], rows=ROWS)
@@ -72,7 +72,7 @@ class Pca(Factors):
     name = "PCA"
     about = "sklearn PCA (ARPACK, sparse) of TF-IDF"
     nested = True
-    seconds = 0.6
+    seconds = 0.1
 
     def settings(self, size: Size) -> list[Setting]:
         return grid(input=("tfidf",), k=SIZES[size], rows=ROWS)
@@ -87,7 +87,7 @@ class Nmf(Factors):
     name = "NMF"
     about = "sklearn NMF of TF-IDF"
     slow = True
-    seconds = 3.0
+    seconds = 2.0
 
     def settings(self, size: Size) -> list[Setting]:
         sizes = (100, 50, 200) if size == "full" else (25,)
@@ -103,7 +103,7 @@ class Plsi(Factors):
     name = "pLSI"
     about = "sklearn NMF of counts with the Kullback-Leibler loss"
     slow = True
-    seconds = 4.0
+    seconds = 1.7
 
     def settings(self, size: Size) -> list[Setting]:
         sizes = (100, 50) if size == "full" else (25,)
