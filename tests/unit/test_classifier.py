@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dcot
 from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
+from dcot.classifier import learners
+from dcot.classifier.labels import read_labels, with_class_weights
 from dcot.classifier.ridge import KernelRidge
 from dcot.classifier.selection import (
     GRID,
@@ -187,7 +189,9 @@ def test_the_default_is_kept_unless_clearly_beaten():
 
 
 def test_candidates_change_one_setting_at_a_time():
-    found = candidates_for(DCoT())
+    assert len(candidates_for(DCoT())) == 4  # one fit serves all of them
+    grid = {"noise": (0.9, 0.8, 0.95), "shrinkage": (1.0, 0.3, 3.0), "n_prototypes": (3000, 1000)}
+    found = candidates_for(DCoT(), grid)
     centre = found[0]
     assert len(found) == len(set(found)) == (1 + 2 + 2 + 1) * 4
     for candidate in found:
@@ -200,7 +204,7 @@ def test_the_first_candidate_is_a_dcot_with_its_defaults():
     defaults = DCoT().get_params()
     chosen = candidates_for(DCoT())[0].parameters()
     assert {name: defaults[name] for name in chosen} == chosen
-    assert {name: values[0] for name, values in GRID.items()} == asdict(candidates_for(DCoT())[0])
+    assert candidates_for(DCoT())[0].features == GRID["features"][0]
 
 
 @pytest.mark.parametrize(
@@ -688,7 +692,7 @@ def test_wrong_use():
         lambda model: model.predict(TEXTS),
         lambda model: model.transform(TEXTS),
         lambda model: model.refit(TEXTS, ["a", "b"] * 3),
-        lambda model: model.suggest(TEXTS),
+        lambda model: model.label_issues(),
         lambda model: model.explain("oil"),
         lambda model: model.score(TEXTS, ["a", "b"] * 3),
         lambda model: model.report(),
@@ -825,6 +829,69 @@ def test_estimator_checks(estimator, check):
     check(estimator)
 
 
+def test_suggestions_before_any_label_are_spread_out(corpus):
+    X, y = corpus
+    model = DCoTClassifier(random_state=0)
+    twice = sp.vstack([X, X], format="csr")
+    chosen = model.suggest(twice, 12)
+    assert len(set((chosen % X.shape[0]).tolist())) == 12  # no copies
+    assert len(set(np.asarray(y)[chosen % X.shape[0]].tolist())) == len(set(y))
+    np.testing.assert_array_equal(model.suggest(twice, 5), chosen[:5])
+    assert not hasattr(model, "classes_")  # nothing is kept
+    assert not hasattr(model, "n_features_in_")
+    texts = ["crude oil", "...", "crude oil price", "wheat harvest", "wheat and corn", "?"]
+    found = DCoTClassifier().suggest(texts, 6).tolist()
+    assert sorted(found) == list(range(6))
+    assert sorted(found[-2:]) == [1, 5]  # without words
+    with pytest.raises(DcotError, match="k must be a whole number"):
+        DCoTClassifier().suggest(texts, 7)
+
+
+def test_wrong_labels_are_found_worst_first(corpus):
+    X, y = corpus
+    rows, wrong = 60, [3, 17, 40]
+    names = sorted(set(y))
+    given = np.array(y[:rows], dtype=object)
+    for row in wrong:
+        given[row] = names[(names.index(given[row]) + 1) % len(names)]
+    model = DCoTClassifier(selection="none", random_state=0).fit(X[:rows], given)
+    frame = model.label_issues()
+    assert set(wrong) <= set(frame["document"].to_list()[: len(wrong) + 3])
+    gap = (frame["suggested_probability"] - frame["label_probability"]).to_numpy()
+    assert (np.diff(gap) <= 1e-12).all()
+    assert (gap >= 0).all()
+    for row, label, suggested in frame.select("document", "label", "suggested").iter_rows():
+        assert label == given[row]
+        assert suggested != label
+    # each one is the decision of a model that was fitted without the document, on the same layers
+    worst = frame["document"][0]
+    others = [row for row in range(rows) if row != worst]
+    without = model.refit(X[others], given[others]).predict(X[[worst]])[0]
+    assert without == frame["suggested"][0]
+
+
+def test_rows_of_label_issues_are_those_that_were_given(corpus):
+    X, y = corpus
+    given = np.array(y[:40], dtype=object)
+    weights = np.ones(40)
+    weights[:5] = 0  # left out
+    model = DCoTClassifier(selection="none", random_state=0)
+    frame = model.fit(X[:40], given, sample_weight=weights).label_issues()
+    for row, label in frame.select("document", "label").iter_rows():
+        assert row >= 5
+        assert label == given[row]
+
+
+def test_label_issues_need_single_labels_and_the_documents(corpus, tmp_path):
+    X, y = corpus
+    model = DCoTClassifier(selection="none").fit(X[:20], [[name] for name in y[:20]])
+    with pytest.raises(DcotError, match="one label per document"):
+        model.label_issues()
+    DCoTClassifier(selection="none").fit(X[:20], y[:20]).save(tmp_path / "model")
+    with pytest.raises(DcotError, match="call refit"):
+        dcot.load(tmp_path / "model").label_issues()
+
+
 def test_suggestions_are_uncertain_and_different(corpus, fitted):
     X, _ = corpus
     twice = sp.vstack([X[200:], X[200:]], format="csr")  # every document comes with a copy
@@ -889,3 +956,38 @@ def test_suggestions_with_several_labels_a_document():
     y = [["a"] if row % 3 == 0 else ["a", "b"] if row % 3 == 1 else [] for row in range(30)]
     model = DCoTClassifier(grid=SMALL, random_state=0).fit(X[:30], y)
     assert len(set(model.suggest(X[30:], 6).tolist())) == 6
+
+
+def test_square_roots_of_class_sizes_are_the_default_weights():
+    labels = read_labels(["a"] * 16 + ["b"] * 4, 20, -1)
+    weights = with_class_weights(labels, np.ones(20), "sqrt")
+    np.testing.assert_allclose(weights[-1] / weights[0], 2.0)
+    assert weights.sum() == pytest.approx(20)
+    several = read_labels([["a", "b"], ["a"], ["b"]], 3, -1)
+    np.testing.assert_array_equal(with_class_weights(several, np.ones(3), "sqrt"), np.ones(3))
+    assert DCoTClassifier().class_weight == "sqrt"
+
+
+def test_many_labels_are_learned_by_features(monkeypatch):
+    """More labels than an n × n matrix is made for: nearly the same decisions by another way."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.4 + 1.5 * (np.arange(300)[:, None] % 3 == np.arange(30) % 3))
+    y = np.array(["a", "b", "c"])[np.arange(300) % 3]
+    options = {"vectorizer": DCoTVectorizer(n_prototypes=10), "selection": "none"}
+    usual = DCoTClassifier(**options, random_state=0).fit(X, y)
+    monkeypatch.setattr(learners, "MAX_KERNEL_LABELS", 50)
+    monkeypatch.setattr(learners, "ridge_by_features", fixed := Spy(learners.ridge_by_features))
+    many = DCoTClassifier(**options, random_state=0).fit(X, y)
+    assert fixed.calls == 1
+    assert many.score(X, y) == pytest.approx(usual.score(X, y), abs=0.02)
+
+
+class Spy:
+    """A function that counts its calls."""
+
+    def __init__(self, function):
+        self.function, self.calls = function, 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        return self.function(*arguments)

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 
-from dcot.classifier.ridge import STRENGTHS, KernelRidge, finer_alpha, solve_ridge, targets_of
+from dcot.classifier import ridge as ridge_module
+from dcot.classifier.ridge import (
+    FINER_FACTORS,
+    STRENGTHS,
+    KernelRidge,
+    finer_alpha,
+    ridge_by_features,
+    solve_ridge,
+    targets_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +57,26 @@ def test_leave_one_out_and_decisions_equal_the_long_way_round(data, strength, we
     assert model.alpha == pytest.approx(alpha)
     dual, intercept = solve_ridge(kernel, Y, model.alpha, weights)
     np.testing.assert_allclose(new @ F.T @ dual + intercept, ridge.predict(new), atol=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_by_features_equals_scikit_learn(monkeypatch, weighted):
+    """Many documents: conjugate gradients on dense and sparse parts, side by side."""
+    monkeypatch.setattr(ridge_module, "FEATURES_TOL", 1e-9)
+    rng = np.random.default_rng(0)
+    codes = np.arange(400) % 3
+    x = sp.random_array((400, 30), density=0.2, rng=rng, format="csr")
+    dense = rng.normal(size=(400, 12)) + rng.normal(size=(3, 12))[codes]
+    _, Y = targets_of(codes)
+    weights = rng.random(400) + 0.5 if weighted else np.ones(400)
+    generator = np.random.RandomState(0)
+    coef, intercept, alpha = ridge_by_features([x, dense], Y, 8.0, weights, generator)
+    assert alpha in 8.0 * np.array(FINER_FACTORS)
+    F = np.hstack([x.toarray(), dense])
+    expected = Ridge(alpha=alpha).fit(F, Y, sample_weight=weights)
+    np.testing.assert_allclose(F @ coef + intercept, expected.predict(F), atol=1e-6)
+    kernel, generator = F @ F.T, np.random.RandomState(0)
+    assert alpha == pytest.approx(finer_alpha(kernel, Y, 8.0, weights, generator))
 
 
 def test_the_least_error_chooses_the_strength(data):

@@ -62,6 +62,22 @@ class ClassifierOptions:
 
 
 @dataclass(frozen=True)
+class HeldOut:
+    """Labelled documents, judged by models that never saw them.
+
+    Attributes
+    ----------
+    rows : places of the documents among those that were learned from; the first of several copies
+    targets : ±1, documents × classes
+    decisions : of the same shape
+    """
+
+    rows: Array
+    targets: Array
+    decisions: Array
+
+
+@dataclass(frozen=True)
 class FittedClassifier:
     """What a fit has learned.
 
@@ -79,6 +95,7 @@ class FittedClassifier:
     n_documents, n_labelled : how many documents were learned from
     known_terms : which terms occur in labelled documents
     labelled_rows : the labelled documents; None after loading
+    held_out : decisions on labelled documents by models that never saw them; None after loading
     """
 
     dcot: FittedDCoT
@@ -99,6 +116,7 @@ class FittedClassifier:
     n_labelled: int
     known_terms: Array
     labelled_rows: Matrix | None
+    held_out: HeldOut | None
 
     @property
     def exclusive(self) -> bool:
@@ -135,15 +153,18 @@ class FittedClassifier:
 class _Training:
     """Labelled documents, each once.
 
-    ``weights`` are those in the linear classifier, ``judged`` the positions of the documents that
-    candidates are judged on.
+    ``weights`` are those in the linear classifier, ``counts`` the same without those of the
+    classes, ``judged`` the positions of the documents that candidates are judged on, ``rows`` the
+    places of the labelled documents as they were given.
     """
 
     X: Matrix
     multiplicity: Array | None
     labels: Labels
     weights: Array
+    counts: Array
     judged: Array
+    rows: Array
     n_labelled: int
 
 
@@ -193,17 +214,21 @@ def refit_classifier(
 def _prepare(
     X: Matrix, labels: Labels, weights: Array | None, options: ClassifierOptions
 ) -> _Training:
+    places = np.arange(X.shape[0])
     if weights is not None and not weights.all():
+        places = np.flatnonzero(weights)
         X, labels, weights = without_zeros(X, labels, weights)
     check_enough(labels)
     own = np.ones(len(labels.labelled)) if weights is None else weights[labels.labelled]
-    own = with_class_weights(labels, own, options.class_weight)
-    first, own = without_duplicates(X[labels.labelled], labels.targets, own)
+    first, counts = without_duplicates(X[labels.labelled], labels.targets, own)
+    labels, n_labelled = labels.take(first), len(labels.labelled)
+    own = with_class_weights(labels, counts, options.class_weight)
     judged = np.arange(len(first))
     if len(first) > MAX_SELECTION_LABELS:
         generator = check_random_state(options.random_state)
         judged = np.sort(generator.choice(len(first), MAX_SELECTION_LABELS, replace=False))
-    return _Training(X, weights, labels.take(first), own, judged, len(labels.labelled))
+    rows = places[labels.labelled]
+    return _Training(X, weights, labels, own, counts, judged, rows, n_labelled)
 
 
 def _finish(
@@ -224,7 +249,8 @@ def _finish(
         options.random_state,
     )
     held_out = selection.ridge.held_out if linear.held_out is None else linear.held_out
-    temperature, calibrated = calibrate(held_out, targets, weights, exclusive)
+    # probabilities are those of documents as they come, so classes count as often as they occur
+    temperature, calibrated = calibrate(held_out, targets, training.counts[judged], exclusive)
     tfidf = KernelRidge.fit(input_kernel(rows[judged]), targets, weights=weights)
     return FittedClassifier(
         dcot=selection.fitted,
@@ -247,4 +273,5 @@ def _finish(
         n_labelled=training.n_labelled,
         known_terms=Moments.of(rows).document_frequency > 0,
         labelled_rows=rows,
+        held_out=HeldOut(training.rows[judged], targets, held_out),
     )

@@ -6,13 +6,15 @@ judged by a model that never saw it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcot.classifier.estimate import probabilities
+from dcot.classifier.fit import FittedClassifier
+from dcot.errors import InvalidInputError
 
 Array = NDArray[Any]
 
@@ -23,7 +25,7 @@ class LabelIssues:
 
     Attributes
     ----------
-    positions : places among the labelled documents
+    positions : places of the documents
     given, predicted : columns of the given class and of the one the others suggest
     given_probability, predicted_probability : held-out probabilities of the two
     """
@@ -36,6 +38,37 @@ class LabelIssues:
 
     def __len__(self) -> int:
         return len(self.positions)
+
+    def to_frame(self, classes: Array) -> Any:
+        """A polars frame with a row for each document."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "document": self.positions.astype(np.int64),
+                "label": classes[self.given].tolist(),
+                "suggested": classes[self.predicted].tolist(),
+                "label_probability": self.given_probability,
+                "suggested_probability": self.predicted_probability,
+            }
+        )
+
+
+def label_issues_of(fitted: FittedClassifier) -> LabelIssues:
+    """The doubtful labels of the documents that a classifier was learned from."""
+    if not fitted.exclusive:
+        raise InvalidInputError(
+            "label_issues needs one label per document: with several, look at the classes one by "
+            "one, each with a classifier of its own"
+        )
+    held_out = fitted.held_out
+    if held_out is None:
+        raise InvalidInputError(
+            "a loaded classifier does not hold what it decided about its labelled documents: call "
+            "refit(documents, y) with them first"
+        )
+    found = find_label_issues(held_out.decisions, held_out.targets, fitted.temperature)
+    return replace(found, positions=held_out.rows[found.positions])
 
 
 def find_label_issues(held_out: Array, targets: Array, temperature: float) -> LabelIssues:

@@ -237,17 +237,22 @@ def without_zeros(X: Matrix, labels: Labels, weights: Array) -> tuple[Matrix, La
 
 
 def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Array:
-    """Weights of the labelled documents times those of their classes."""
-    if class_weight is None:
+    """Weights of the labelled documents times those of their classes.
+
+    ``"balanced"`` is one over the size of a class, ``"sqrt"`` one over its square root. Sizes are
+    by the weight of documents, not by their number. With several labels per document there is no
+    one class to weigh by, and ``"sqrt"``, the default, changes nothing.
+    """
+    if class_weight is None or (class_weight == "sqrt" and not labels.exclusive):
         return weights
     if not labels.exclusive:
         raise InvalidParameterError("class_weight needs one label per document: set it to None")
     codes = labels.targets.argmax(axis=1)
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        # by the weight of documents, not by their number
+    if isinstance(class_weight, str) and class_weight in ("balanced", "sqrt"):
         totals = np.bincount(codes, weights=weights, minlength=len(labels.classes))
-        by_class = weights.sum() / (len(labels.classes) * np.maximum(totals, 1e-300))
-        return np.asarray(weights * by_class[codes])
+        power = 1.0 if class_weight == "balanced" else 0.5
+        scaled = weights * np.maximum(totals, 1e-300)[codes] ** -power
+        return np.asarray(scaled * (weights.sum() / scaled.sum()))
     try:
         return np.asarray(weights * compute_sample_weight(class_weight, labels.classes[codes]))
     except ValueError as error:

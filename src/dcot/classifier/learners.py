@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from dcot.classifier.labels import Labels
-from dcot.classifier.ridge import KernelRidge, finer_alpha, solve_ridge
+from dcot.classifier.ridge import KernelRidge, finer_alpha, ridge_by_features, solve_ridge
 from dcot.core.centred import Matrix
 from dcot.core.representation import combined, products
 from dcot.errors import InvalidParameterError
@@ -28,6 +25,8 @@ Array = NDArray[Any]
 
 STRENGTHS_C = np.logspace(-2, 2, 5)
 FOLDS = 5
+# With more labelled documents than this, ridge is solved by features: n × n takes n² memory.
+MAX_KERNEL_LABELS = 4000
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,12 @@ def fit_linear(
     ridge : the one that was chosen on the judged documents
     judged : their positions among the labelled ones
     """
+    if isinstance(kind, str) and kind == "ridge" and len(weights) > MAX_KERNEL_LABELS:
+        generator = check_random_state(random_state)
+        coef, intercept, alpha = ridge_by_features(
+            features, labels.targets, ridge.alpha, weights, generator
+        )
+        return LinearFit(coef.T, intercept, ridge.strength * alpha / ridge.alpha)
     kernel = products(features, features)
     if isinstance(kind, str) and kind == "ridge":
         alpha = ridge.alpha
@@ -106,6 +111,8 @@ def _tuned(
     random_state: Any,
 ) -> Any:
     """A new learner, with C by cross-validation where it is ours to choose and classes allow it."""
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
     estimator = _new_estimator(kind, random_state)
     if not isinstance(kind, str) or not labels.exclusive:
         return estimator
@@ -122,8 +129,12 @@ def _tuned(
 
 def _new_estimator(kind: Any, random_state: Any) -> Any:
     if isinstance(kind, str) and kind == "svm":
+        from sklearn.svm import LinearSVC
+
         return LinearSVC(random_state=random_state)
     if isinstance(kind, str) and kind == "logistic":
+        from sklearn.linear_model import LogisticRegression
+
         return LogisticRegression(max_iter=1000)
     if isinstance(kind, str) or not hasattr(kind, "fit"):
         raise InvalidParameterError(

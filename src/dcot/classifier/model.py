@@ -16,12 +16,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dcot.classifier.explanation import Explanation, explain_decision
+from dcot.classifier.first_batch import first_rows
 from dcot.classifier.fit import (
     ClassifierOptions,
     FittedClassifier,
     fit_classifier,
     refit_classifier,
 )
+from dcot.classifier.label_issues import label_issues_of
 from dcot.classifier.labels import hits, read_labels
 from dcot.classifier.selection import base_options, candidates_for
 from dcot.classifier.state import (
@@ -32,7 +34,8 @@ from dcot.classifier.state import (
 )
 from dcot.classifier.suggestion import suggest_rows
 from dcot.core.centred import Matrix, as_documents, precision
-from dcot.core.fit import check_weights
+from dcot.core.fit import FittedDCoT, check_weights
+from dcot.core.fit import fit as fit_dcot
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import DCoT
 from dcot.explain import Meaning, Readable, Reader
@@ -74,8 +77,10 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         have to beat.
     estimator : {"ridge", "svm", "logistic"} or a linear scikit-learn classifier
         The final learner. Candidates are compared by ridge in any case.
-    class_weight : "balanced", mapping or None
-        As in scikit-learn, for the linear classifier: the representation does not see classes.
+    class_weight : {"sqrt", "balanced"}, mapping or None
+        For the linear classifier; the representation does not see classes. ``"sqrt"`` weighs a
+        document by one over the square root of the size of its class, which helps small classes
+        and costs large ones nothing; the others are as in scikit-learn.
     unlabelled_label : label
         Label value that marks unlabelled rows, besides None, NaN, NA and ``""``; -1 as in
         scikit-learn.
@@ -118,7 +123,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         selection: Literal["loo", "none"] = "loo",
         grid: Mapping[str, Sequence[Any]] | None = None,
         estimator: Any = "ridge",
-        class_weight: Any = None,
+        class_weight: Any = "sqrt",
         unlabelled_label: Any = -1,
         n_jobs: int | None = None,
         memory_limit: float | str | None = None,
@@ -367,6 +372,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         documents, the most uncertain thousand and a random thousand are considered. Suggested
         documents are harder than others: with their labels, ``estimate_`` is too low.
 
+        Before ``fit``, when nothing is labelled, the documents are spread out over all of them. A
+        representation is learned for that, and not kept.
+
         Parameters
         ----------
         documents : texts or a matrix, without labels
@@ -377,13 +385,43 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         array of int
             Positions in ``documents``, the most informative first.
         """
+        generator = check_random_state(self.random_state)
+        if not self.__sklearn_is_fitted__():
+            X, dcot = self._unlabelled_fit(documents)
+            return first_rows(X, dcot, _checked_k(k, X.shape[0]), generator)
         fitted = self._fitted()
         X = self._read(documents)
-        if not isinstance(k, int | np.integer) or not 1 <= k <= X.shape[0]:
-            raise InvalidParameterError(
-                f"k must be a whole number from 1 to the {X.shape[0]} documents, got {k!r}"
-            )
-        return suggest_rows(X, fitted, int(k), check_random_state(self.random_state))
+        return suggest_rows(X, fitted, _checked_k(k, X.shape[0]), generator)
+
+    def _unlabelled_fit(self, documents: Any) -> tuple[Matrix, FittedDCoT]:
+        """Documents, and what the default candidate learns from them."""
+        vectorizer, options = self._options()
+        default = options.candidates[0].options(options.base)
+        pipeline, dcot = vectorizer.new_parts()
+        if is_text(documents):
+            X = pipeline.fit_transform(as_column(documents))
+            X = as_documents(X, precision(dcot.dtype, X.dtype))
+            return X, fit_dcot(X, None, default.named(pipeline.terms))
+        X, _, names = self._read_new(documents, None, dcot.dtype)
+        return X, fit_dcot(X, None, default.named(names))
+
+    def label_issues(self) -> Any:
+        """Labels that are probably wrong: the other labels contradict them.
+
+        Each labelled document was judged by a model that never saw it (leave-one-out). Listed are
+        those whose best class is not their label. Suggested documents (``suggest``) are listed
+        more often than others, because they are difficult.
+
+        Returns
+        -------
+        polars.DataFrame
+            The worst first: ``document``, its place among the documents of ``fit`` or ``refit``
+            (of copies, that of the first), ``label``, ``suggested``, and ``label_probability`` and
+            ``suggested_probability``, both held out. With more than 1500 labels, a random 1500 of
+            them are judged.
+        """
+        fitted = self._fitted()
+        return label_issues_of(fitted).to_frame(fitted.classes)
 
     def meaning(self, document: Any, k: int = 10, *, names: Any = None) -> Meaning:
         """What a word or a document means to the representation, whatever the classes.
@@ -475,6 +513,14 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         tags.classifier_tags.multi_label = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _checked_k(k: Any, n: int) -> int:
+    if not isinstance(k, int | np.integer) or not 1 <= k <= n:
+        raise InvalidParameterError(
+            f"k must be a whole number from 1 to the {n} documents, got {k!r}"
+        )
+    return int(k)
 
 
 def _has_terms(X: Matrix) -> Array:

@@ -146,6 +146,7 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
         n_labelled=count(settings, "n_labelled"),
         known_terms=contents.array("known_terms", (dcot.n_terms,), "b"),
         labelled_rows=None,  # nobody's documents are in a model
+        held_out=None,
     )
 
 

@@ -10,6 +10,7 @@ import typer
 
 from dcot._version import __version__
 from dcot.cli import (
+    audit,
     bench,
     demo,
     evaluate,
@@ -56,7 +57,7 @@ def _add(
 
 for _panel, _modules in {
     "Features": (fit, transform),
-    "Classes": (label, train, predict, evaluate, suggest, refit),
+    "Classes": (label, audit, train, predict, evaluate, suggest, refit),
     "Reading": (explain, similar),
     "Search": (index, search),
     "More": (info, demo),

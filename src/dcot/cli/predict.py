@@ -60,6 +60,15 @@ def predict(
             metavar="COLUMN",
         ),
     ] = None,
+    unknown: Annotated[
+        str | None,
+        o.option(
+            "--unknown",
+            help="Prediction for documents without any word that the model knows.",
+            metavar="LABEL",
+            show_default="that of an empty document",
+        ),
+    ] = None,
     text: o.Text = None,
     identifier: o.Identifier = None,
     format: o.Format = None,
@@ -96,14 +105,24 @@ def predict(
     )
     source.check()
     classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
-    progress, done = session.progress, 0
+    progress, done, strange = session.progress, 0, 0
     with destination(session, output) as put:
         for batch in source.batches():
             columns = {"id": batch.ids} | kept(batch, keep or [])
-            put(columns | predictions(classifier, batch.texts, top), batch.texts)
+            found = predictions(classifier, batch.texts, top)
+            for place in (~classifier.has_known_terms(batch.texts)).nonzero()[0]:
+                strange += 1
+                if unknown is not None:
+                    found["prediction"][place] = unknown
+            put(columns | found, batch.texts)
             done += len(batch)
             documents_done(progress, "predict", done)
     progress("predict", 1.0)
+    if strange:
+        session.note(
+            f"Note: {strange:,} of {done:,} documents have no word that the model knows, so their "
+            "predictions say nothing. --unknown LABEL marks them."
+        )
     if output is not None:
         facts = {"documents": done, "output": str(output)}
         session.done(facts, f"Wrote predictions for {done:,} documents to {output}.")

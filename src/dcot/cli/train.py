@@ -65,7 +65,7 @@ def train(
             panel=_CANDIDATES,
             parser=o.numbers(low=0, below=1),
             metavar="NUMBERS",
-            show_default="0.9,0.8,0.95",
+            show_default="0.9",
         ),
     ] = None,
     shrinkage: Annotated[
@@ -76,7 +76,7 @@ def train(
             panel=_CANDIDATES,
             parser=o.numbers(low=0),
             metavar="NUMBERS",
-            show_default="1.0,0.3,3.0",
+            show_default="1.0",
         ),
     ] = None,
     n_prototypes: Annotated[
@@ -87,7 +87,7 @@ def train(
             panel=_CANDIDATES,
             parser=o.numbers(low=1, whole=True),
             metavar="NUMBERS",
-            show_default="3000,1000",
+            show_default="3000",
         ),
     ] = None,
     features: Annotated[
@@ -120,14 +120,15 @@ def train(
         ),
     ] = "ridge",
     class_weight: Annotated[
-        Literal["balanced", "none"],
+        Literal["sqrt", "balanced", "none"],
         o.option(
             "--class-weight",
-            metavar="balanced|none",
-            help="balanced: rare classes count as much as frequent ones.",
+            metavar="sqrt|balanced|none",
+            help="Weight of a document: one over the square root of the size of its class, one "
+            "over its size, or one.",
             panel=_CLASSIFIER,
         ),
-    ] = "none",
+    ] = "sqrt",
     memory_limit: Annotated[
         str | None,
         o.option(

@@ -17,7 +17,8 @@ from dcot.distributed._partitions import Failed, failed, load, partitions_of
 from dcot.distributed._running import Options, Shared, compute, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.estimator import DCoT
-from dcot.stream.outputs import reason_of, sync_file, write_parquet
+from dcot.runtime.files import sync_file
+from dcot.stream.outputs import reason_of, write_parquet
 from dcot.stream.passes import count_of
 from dcot.vectorizer import DCoTVectorizer
 
@@ -213,7 +214,7 @@ def _rows_there(folder: Path) -> dict[int, int]:
 
 def _put(path: Path, value: Any) -> None:
     """JSON, whole or not at all."""
-    with _whole(path, "See to it, and the same call goes on from there") as temporary:
+    with _whole(path, "Fix the problem, and the same call resumes from there") as temporary:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text(json.dumps(value), encoding="utf-8")
 
@@ -253,8 +254,8 @@ def _write(
     columns = {"partition": np.full(n, number), "row": np.arange(n), "features": features}
     target = Path(folder) / f"part-{number:06d}.parquet"
     advice = (
-        f"The features of {name} are not written; the files that are there are complete: see to "
-        "it, and the same call makes those that are missing"
+        f"The features of {name} are not written; the files that are there are complete: fix "
+        "the problem, and the same call makes those that are missing"
     )
     with _whole(target, advice) as temporary:
         write_parquet(pl.DataFrame(columns), temporary)

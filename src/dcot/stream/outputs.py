@@ -14,14 +14,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.runtime.files import DISK_FULL, move_into_place, sync_file
+
 Array = NDArray[Any]
 
 _HEADER = 128  # bytes; fits any shape
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass
-class Noted:
+class Checkpoint:
     """How far the output has come: whole batches of the source, their documents and checksum."""
 
     model: str
@@ -32,8 +33,8 @@ class Noted:
     rows: int = 0
     checksum: int = 0
 
-    def begin_anew(self) -> None:
-        """Nothing is left of what was written."""
+    def restart(self) -> None:
+        """Start again: nothing is left of what was written."""
         self.batches = self.rows = self.checksum = 0
 
 
@@ -55,7 +56,7 @@ def partial(path: Path) -> Path:
 
 def reason_of(error: OSError) -> str:
     """Why writing failed, in words."""
-    if error.errno in FULL:
+    if error.errno in DISK_FULL:
         return "there is no more room"
     return f"writing failed ({error.strerror or error})"
 
@@ -66,8 +67,8 @@ def reason_of(error: OSError) -> str:
 class Npy:
     """Rows one below the other behind a header of fixed length."""
 
-    def __init__(self, path: Path, noted: Noted, names: list[str]) -> None:
-        self.path, self.noted = path, noted
+    def __init__(self, path: Path, checkpoint: Checkpoint, names: list[str]) -> None:
+        self.path, self.checkpoint = path, checkpoint
         self.file: Any = None
 
     def start(self, rows: int) -> None:
@@ -76,20 +77,20 @@ class Npy:
             self.file = place.open("r+b", buffering=0)
         else:
             self.file = place.open("w+b", buffering=0)
-            self.noted.begin_anew()
-        self._header(self.noted.rows)
-        self.cut(self.noted.rows)
+            self.checkpoint.restart()
+        self._header(self.checkpoint.rows)
+        self.cut(self.checkpoint.rows)
 
     def _end(self, rows: int) -> int:
-        return _HEADER + rows * self.noted.width * np.dtype(self.noted.dtype).itemsize
+        return _HEADER + rows * self.checkpoint.width * np.dtype(self.checkpoint.dtype).itemsize
 
     def cut(self, rows: int) -> None:
         self.file.truncate(self._end(rows))
         self.file.seek(self._end(rows))
 
     def _header(self, rows: int) -> None:
-        shape = f"({rows}, {self.noted.width})"
-        text = f"{{'descr': '{self.noted.dtype}', 'fortran_order': False, 'shape': {shape}, }}"
+        shape = f"({rows}, {self.checkpoint.width})"
+        text = f"{{'descr': '{self.checkpoint.dtype}', 'fortran_order': False, 'shape': {shape}, }}"
         body = text.ljust(_HEADER - 11).encode() + b"\n"
         self.file.seek(0)
         _write_all(self.file, b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body)
@@ -104,9 +105,7 @@ class Npy:
         self._header(rows)
         self.sync()
         self.close()
-        if self.path.is_dir():
-            shutil.rmtree(self.path)
-        partial(self.path).replace(self.path)
+        move_into_place(partial(self.path), self.path)
 
     def close(self) -> None:
         if self.file is not None:
@@ -135,17 +134,11 @@ def write_parquet(frame: Any, path: Path) -> None:
         raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from error
 
 
-def sync_file(path: Path) -> None:
-    """Make sure that a file is on the disk."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
 class Parquet:
     """A file for some tens of megabytes of features, named after its first document."""
 
-    def __init__(self, path: Path, noted: Noted, names: list[str]) -> None:
-        self.path, self.noted, self.names = path, noted, names
+    def __init__(self, path: Path, checkpoint: Checkpoint, names: list[str]) -> None:
+        self.path, self.checkpoint, self.names = path, checkpoint, names
         self.folder = partial(path)
         self.unsynced: list[Path] = []
 
@@ -153,9 +146,9 @@ class Parquet:
         if not rows and self.folder.exists():
             shutil.rmtree(self.folder)
         if rows and not self.folder.exists():
-            self.noted.begin_anew()
+            self.checkpoint.restart()
         self.folder.mkdir(exist_ok=True)
-        self.cut(self.noted.rows)
+        self.cut(self.checkpoint.rows)
 
     def cut(self, rows: int) -> None:
         for part in self.folder.glob("part-*.parquet"):
@@ -179,13 +172,9 @@ class Parquet:
 
     def finish(self, rows: int) -> None:
         self.sync()
-        facts = {"documents": rows, "width": self.noted.width, "features": self.names}
+        facts = {"documents": rows, "width": self.checkpoint.width, "features": self.names}
         (self.folder / "features.json").write_text(json.dumps(facts, ensure_ascii=False))
-        if self.path.is_dir():
-            shutil.rmtree(self.path)
-        elif self.path.exists():
-            self.path.unlink()
-        self.folder.replace(self.path)
+        move_into_place(self.folder, self.path)
 
     def close(self) -> None:
         """Nothing stays open."""

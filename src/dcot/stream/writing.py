@@ -1,9 +1,9 @@
-"""Features of a large corpus, to a file: in order, batch by batch, to be taken up after a crash.
+"""Features of a large corpus, to a file: in order, batch by batch, resumed after a crash.
 
-What is written is first made safe on the disk (fsync), then noted in ``….progress``, from time to
-time and when an error ends the work; what was not noted is written anew. A checksum of the
-documents keeps two corpora from being mixed. The name that was asked for appears when all is there:
-an ``.npy`` array, or a folder of parquet files.
+What is written is first made safe on the disk (fsync). Then a checkpoint in ``….progress`` says how
+far it goes, from time to time and when an error ends the work; the rest is written again. A
+checksum of the documents keeps two corpora from being mixed. The output has its name when it is
+complete: an ``.npy`` array, or a folder of parquet files.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ import scipy.sparse as sp
 from dcot.core.centred import check_indices
 from dcot.core.fit import FittedDCoT
 from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, OutputError
+from dcot.runtime.files import DISK_FULL, write_atomically
 from dcot.runtime.progress import Progress, announce, documents_done, silent
 from dcot.stream import Batch, Source
-from dcot.stream.outputs import FULL, Noted, Npy, Parquet, Writer, reason_of
+from dcot.stream.outputs import Checkpoint, Npy, Parquet, Writer, reason_of
 from dcot.stream.passes import count_of
 
 _SLICE_BYTES = 64 << 20
@@ -54,28 +55,28 @@ def write_features(
     path : ``….npy`` for one array; anything else is a folder of parquet files, whose names sort in
         the order of the documents, with columns ``document`` and ``features``
     width, dtype : of the features
-    model : a fingerprint; output that another model began is not taken up
+    model : a fingerprint; the output of another model is not resumed
     names : of the features
     overwrite : replace a finished output
-    resume : go on with an unfinished one; None means unless ``overwrite``
+    resume : resume an unfinished one; None means unless ``overwrite``
     """
     path = Path(path)
     resume = not overwrite if resume is None else resume
     kind = "npy" if path.suffix == ".npy" else "parquet"
-    noted = _begin(path, Noted(model, width, np.dtype(dtype).str, kind), overwrite, resume)
+    saved = _begin(path, Checkpoint(model, width, np.dtype(dtype).str, kind), overwrite, resume)
     make = Npy if kind == "npy" else Parquet
-    writer: Writer = make(path, noted, names)
+    writer: Writer = make(path, saved, names)
     try:
-        writer.start(noted.rows)
-        if noted.rows:
-            announce(progress, f"{path}: resuming after {noted.rows:,} documents")
-        rows = _copy(transform, source, path, noted, writer, progress)
+        writer.start(saved.rows)
+        if saved.rows:
+            announce(progress, f"{path}: resuming after {saved.rows:,} documents")
+        rows = _copy(transform, source, path, saved, writer, progress)
         writer.finish(rows)
         _progress_file(path).unlink(missing_ok=True)
     except OSError as error:
         if isinstance(error, DcotError):
             raise
-        raise _cannot_write(error, path, noted, overwrite and not resume) from error
+        raise _cannot_write(error, path, saved, overwrite and not resume) from error
     finally:
         writer.close()
     return rows
@@ -85,12 +86,12 @@ def _copy(
     transform: Callable[[Any], Any],
     source: Source,
     path: Path,
-    noted: Noted,
+    saved: Checkpoint,
     writer: Writer,
     progress: Progress,
 ) -> int:
-    begun, here = replace(noted), replace(noted)  # what is taken up, and the last whole batch
-    here.begin_anew()
+    begun, here = replace(saved), replace(saved)  # what is resumed, and the last whole batch
+    here.restart()
     unsynced, expected = 0, source.n_documents
     documents_done(progress, "transform", 0, expected)
     try:
@@ -98,7 +99,7 @@ def _copy(
             if here.batches >= begun.batches:
                 if here.batches == begun.batches:
                     _check_same(path, begun, here)
-                unsynced += _write_batch(transform, batch, here.rows, noted, writer)
+                unsynced += _write_batch(transform, batch, here.rows, saved, writer)
             here = replace(
                 here,
                 batches=here.batches + 1,
@@ -106,18 +107,18 @@ def _copy(
                 checksum=checksum(batch.documents, here.checksum),
             )
             if unsynced >= _SYNC_BYTES:
-                _note(path, noted, writer, here)
+                _save_checkpoint(path, saved, writer, here)
                 unsynced = 0
             documents_done(progress, "transform", here.rows, expected, source.fraction())
         if here.batches <= begun.batches:  # nothing was left to write, or less than there was
             _check_same(path, begun, here)
         else:
-            _note(path, noted, writer, here)  # what comes now can fail, too
+            _save_checkpoint(path, saved, writer, here)  # what comes now can fail, too
     except BaseException:
-        if here.batches > noted.batches:
-            with suppress(OSError):  # what went wrong first is what has to be told
+        if here.batches > saved.batches:
+            with suppress(OSError):  # the first error is the one to report
                 writer.cut(here.rows)  # a full disk needs room for the note
-                _note(path, noted, writer, here)
+                _save_checkpoint(path, saved, writer, here)
         raise
     documents_done(progress, "transform", here.rows, here.rows, finished=True)
     return here.rows
@@ -136,7 +137,7 @@ def _read(source: Source) -> Iterator[Batch]:
         ) from error
 
 
-def _check_same(path: Path, begun: Noted, here: Noted) -> None:
+def _check_same(path: Path, begun: Checkpoint, here: Checkpoint) -> None:
     """The batches that are skipped have to be those that were written."""
     advice = "give the same source, or start again with overwrite=True (--overwrite)"
     if (here.batches, here.rows) != (begun.batches, begun.rows):
@@ -177,11 +178,11 @@ def _joined(texts: Any) -> bytes:
 
 
 def _write_batch(
-    transform: Callable[[Any], Any], batch: Any, first: int, noted: Noted, writer: Writer
+    transform: Callable[[Any], Any], batch: Any, first: int, saved: Checkpoint, writer: Writer
 ) -> int:
     n = count_of(batch.documents)
-    itemsize = np.dtype(noted.dtype).itemsize
-    step = max(1, _SLICE_BYTES // (noted.width * itemsize))
+    itemsize = np.dtype(saved.dtype).itemsize
+    step = max(1, _SLICE_BYTES // (saved.width * itemsize))
     for start in range(0, n, step):
         part = batch.documents if n <= step else batch.documents[start : start + step]
         features = transform(part)
@@ -190,8 +191,8 @@ def _write_batch(
                 "output='concat' of sparse documents is sparse, and is not written: use "
                 "output='layers', or n_components"
             )
-        writer.write(np.ascontiguousarray(features, dtype=noted.dtype), first + start)
-    return n * noted.width * itemsize
+        writer.write(np.ascontiguousarray(features, dtype=saved.dtype), first + start)
+    return n * saved.width * itemsize
 
 
 def fingerprint(fitted: FittedDCoT, *settings: Any) -> str:
@@ -233,11 +234,11 @@ def _progress_file(path: Path) -> Path:
 
 
 def in_progress(path: Path) -> bool:
-    """Whether there is something to go on with."""
+    """Whether there is an unfinished output."""
     return _progress_file(path).exists()
 
 
-def _begin(path: Path, fresh: Noted, overwrite: bool, resume: bool) -> Noted:
+def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Checkpoint:
     """What an earlier call left to take up, or a fresh start."""
     if path.exists() and not overwrite:
         also = " and resume=True, to go on with what was begun" if in_progress(path) else ""
@@ -253,7 +254,7 @@ def _begin(path: Path, fresh: Noted, overwrite: bool, resume: bool) -> Noted:
         return fresh
     try:
         found = json.loads(record.read_text())
-        noted = Noted(**found)
+        saved = Checkpoint(**found)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(
             f"{record} is damaged: start again with overwrite=True (--overwrite)"
@@ -263,33 +264,27 @@ def _begin(path: Path, fresh: Noted, overwrite: bool, resume: bool) -> Noted:
             f"{path} was begun by an older version of dcot, which did not record all that is "
             "needed to resume: start again with overwrite=True (--overwrite)"
         )
-    if (noted.model, noted.width, noted.dtype) != (fresh.model, fresh.width, fresh.dtype):
+    if (saved.model, saved.width, saved.dtype) != (fresh.model, fresh.width, fresh.dtype):
         raise InvalidParameterError(
             f"{path} was begun with another model: resume with that one, or start again with "
             "overwrite=True (--overwrite)"
         )
-    return noted
+    return saved
 
 
-def _note(path: Path, noted: Noted, writer: Writer, here: Noted) -> None:
+def _save_checkpoint(path: Path, saved: Checkpoint, writer: Writer, here: Checkpoint) -> None:
     writer.sync()
-    temporary = _progress_file(path).with_suffix(".new")
     try:
-        with temporary.open("w") as file:
-            json.dump(asdict(here), file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(_progress_file(path))
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    noted.batches, noted.rows, noted.checksum = here.batches, here.rows, here.checksum
+        write_atomically(_progress_file(path), json.dumps(asdict(here)).encode())
+    except OutputError as error:
+        raise OSError(error.errno, os.strerror(error.errno or 0)) from error
+    saved.batches, saved.rows, saved.checksum = here.batches, here.rows, here.checksum
 
 
-def _cannot_write(error: OSError, path: Path, noted: Noted, anew: bool) -> OutputError:
-    what = "make room" if error.errno in FULL else "fix the problem"
-    how = ", with resume=True," if anew else ""
+def _cannot_write(error: OSError, path: Path, saved: Checkpoint, again: bool) -> OutputError:
+    what = "make room" if error.errno in DISK_FULL else "fix the problem"
+    how = ", with resume=True," if again else ""
     return OutputError(
-        f"{path}: {reason_of(error)}. The features of {noted.rows:,} documents are written and "
-        f"safe: {what} and call again with the same path and source{how} to go on from there"
+        f"{path}: {reason_of(error)}. The features of {saved.rows:,} documents are written and "
+        f"safe: {what} and call again with the same path and source{how} to resume from there"
     )

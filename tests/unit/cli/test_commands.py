@@ -207,6 +207,10 @@ def test_a_text_without_known_words(shelf):
     assert done.code == 0
     first, second = done.rows
     assert first["probability"] == second["probability"]
+    assert "2 of 2 documents have no word that the model knows" in done.err
+    done = run("predict", "classifier", "-", "--json", "--unknown", "?", stdin="zzz\nopec\n")
+    assert [row["prediction"] == "?" for row in done.rows] == [True, False]
+    assert "1 of 2 documents" in done.err
 
 
 def test_models_of_the_wrong_kind(shelf):

@@ -215,7 +215,7 @@ CHANGES = {
 def use(model: Any, folder: Path) -> Iterator[Callable[[], Any]]:
     """Everything that one does with a loaded model, step by step."""
     text = isinstance(model, DCoTVectorizer) or (
-        isinstance(model, DCoTClassifier) and hasattr(model, "counter_")
+        isinstance(model, DCoTClassifier) and model.vectorizer_ is not None
     )
     documents: Any = TEXTS if text else MATRIX
     yield lambda: repr(model)

@@ -269,15 +269,17 @@ def test_the_first_error_is_the_one_to_see(model, X, tmp_path, monkeypatch):
 
 def test_a_note_that_cannot_be_written(model, X, tmp_path, monkeypatch):
     """The message does not call safe what is not noted."""
-    real = json.dump
+    real = writing.write_atomically
 
-    def full(record, file):
-        if record["rows"] > 100:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        real(record, file)
+    def full(path, data):
+        if json.loads(data)["rows"] > 100:
+            error = OutputError("cannot write it")
+            error.errno = errno.ENOSPC
+            raise error
+        real(path, data)
 
     monkeypatch.setattr(writing, "_SYNC_BYTES", 1)
-    monkeypatch.setattr(writing.json, "dump", full)
+    monkeypatch.setattr(writing, "write_atomically", full)
     with pytest.raises(OutputError, match="features of 100 documents are written and safe"):
         model.transform_to(batches(X), tmp_path / "z.npy")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["z.npy.partial", "z.npy.progress"]
@@ -450,7 +452,7 @@ def test_sparse_features_and_sources_in_the_wrong_place(X, tmp_path):
     with pytest.raises(InvalidParameterError, match="concat"):
         model.transform_to(X, tmp_path / "z.npy")
     with pytest.raises(InvalidTypeError, match="transform_to"):
-        model.transform(lambda: iter([X]))
+        model.reconstruct(lambda: iter([X]))
 
 
 FULL = """

@@ -114,6 +114,16 @@ def iterate(
     return Iterated(running.solution, lanczos.n_iter, lanczos.converged)
 
 
+def iterate_shifts(
+    operator: Callable[[Array], Array], right: Array, shifts: Array, *, tol: float, max_iter: int
+) -> list[Array]:
+    """The solutions of ``(operator + shift) x = right`` for several shifts, in one Krylov space."""
+    basis = _Stored(right.shape[0], right.shape[1], right.dtype)
+    lanczos = _Lanczos(operator, right, shifts, basis)
+    lanczos.run(tol, max_iter)
+    return [lanczos.solution(index) for index in range(len(shifts))]
+
+
 class _Space:
     """Documents or terms, whichever are fewer: where the vectors of the iteration live.
 

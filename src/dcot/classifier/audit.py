@@ -1,0 +1,124 @@
+"""What may be wrong with a corpus: copies, documents that belong nowhere, or without known words.
+
+All functions take vectors or texts and return rows. Labels that are probably wrong are the matter
+of ``label_issues``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.core.centred import Matrix
+
+Array = NDArray[Any]
+
+NEIGHBOURS = 10
+SIMILAR_VECTORS, SIMILAR_WORDS = 0.9, 0.8  # cosines from which a document is a near copy
+ALONE_DEVIATIONS = 4.0  # below the median similarity, in robust standard deviations
+_BLOCK_CELLS = 1 << 24  # similarities in memory at a time
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A document that repeats an earlier one; ``similarity`` is 1 if every character is equal."""
+
+    row: int
+    of: int
+    similarity: float
+
+
+def exact_copies(texts: Sequence[str]) -> list[Copy]:
+    """Documents whose text is that of an earlier one.
+
+    >>> exact_copies(["a", "b", "a"])
+    [Copy(row=2, of=0, similarity=1.0)]
+    """
+    first: dict[str, int] = {}
+    found = []
+    for row, text in enumerate(texts):
+        place = first.setdefault(text, row)
+        if place != row and text.strip():
+            found.append(Copy(row, place, 1.0))
+    return found
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The nearest documents of each, without itself; rows × neighbours, the nearest first."""
+
+    rows: Array
+    cosines: Array
+
+
+def neighbours(Z: Array, k: int = NEIGHBOURS) -> Neighbours:
+    """The k nearest documents of each by the cosines of their vectors, exactly."""
+    n = len(Z)
+    k = min(k, n - 1)
+    lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+    unit = Z / np.where(lengths > 0, lengths, 1.0)[:, None]
+    rows, cosines = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=Z.dtype)
+    step = max(1, _BLOCK_CELLS // n)
+    for start in range(0, n, step):
+        block = slice(start, min(start + step, n))
+        near = unit[block] @ unit.T
+        near[np.arange(near.shape[0]), np.arange(block.start, block.stop)] = -np.inf
+        top = np.argpartition(-near, k - 1, axis=1)[:, :k] if k else rows[block]
+        values = np.take_along_axis(near, top, axis=1)
+        order = np.argsort(-values, axis=1, kind="stable")
+        rows[block] = np.take_along_axis(top, order, axis=1)
+        cosines[block] = np.take_along_axis(values, order, axis=1)
+    return Neighbours(rows, cosines)
+
+
+def near_copies(X: Matrix, near: Neighbours, skip: Sequence[int] = ()) -> list[Copy]:
+    """Documents that share most of their words with an earlier one, the most similar first.
+
+    Parameters
+    ----------
+    X : weighted terms of the documents, CSR
+    near : their neighbours
+    skip : rows to leave out, such as exact copies
+    """
+    left_out = set(skip)
+    pairs = np.argwhere(near.cosines >= SIMILAR_VECTORS)
+    best: dict[int, Copy] = {}
+    for row, place in pairs:
+        other = int(near.rows[row, place])
+        if other >= row or int(row) in left_out or other in left_out:
+            continue
+        copy = Copy(int(row), other, _cosine(X, int(row), other))
+        before = best.get(copy.row)
+        if copy.similarity >= max(SIMILAR_WORDS, before.similarity if before else 0.0):
+            best[copy.row] = copy
+    return sorted(best.values(), key=lambda copy: (-copy.similarity, copy.row))
+
+
+def _cosine(X: Matrix, row: int, other: int) -> float:
+    a, b = X[[row]], X[[other]]
+    product = float(a.multiply(b).sum())
+    length = float(np.sqrt(a.multiply(a).sum() * b.multiply(b).sum()))
+    return product / length if length > 0 else 0.0
+
+
+def alone(near: Neighbours, known: Array) -> Array:
+    """Rows of documents that are like no others, the loneliest first.
+
+    Their mean similarity to their neighbours is far below that of other documents.
+
+    Parameters
+    ----------
+    near : neighbours of all documents
+    known : whether each document has a known word; those without are like nothing anyway
+    """
+    if near.cosines.shape[1] == 0 or not known.any():
+        return np.empty(0, dtype=np.intp)
+    similarity = near.cosines.mean(axis=1)
+    usual = float(np.median(similarity[known]))
+    spread = 1.4826 * float(np.median(np.abs(similarity[known] - usual)))
+    rows = np.flatnonzero(known & (similarity < usual - ALONE_DEVIATIONS * spread))
+    return np.asarray(rows[np.argsort(similarity[rows], kind="stable")])

@@ -1,0 +1,162 @@
+"""``dcot audit``: what may be wrong with a corpus and its labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from dcot.cli import options as o
+from dcot.cli.session import Session, table
+
+if TYPE_CHECKING:
+    from dcot.cli.corpus import Batch
+    from dcot.web.space import Space
+
+EXAMPLES = (
+    "dcot audit news.csv --text body --label topic",
+    "dcot audit news.csv --text body --label topic --id number -o findings.csv",
+)
+
+_SHOWN = 10  # findings of each kind on a terminal
+_TITLES = {
+    "label": "Labels that the other labels contradict",
+    "copy": "Exact copies",
+    "near copy": "Near copies",
+    "alone": "Documents like no others",
+    "unknown": "Documents without any known word",
+}
+
+Finding = dict[str, Any]
+
+
+def audit(
+    corpus: o.Corpora,
+    output: Annotated[
+        Path | None,
+        o.option(
+            "--output",
+            "-o",
+            help="Write all findings; ends in .parquet, .csv, .tsv or .jsonl.",
+            readable=False,
+            metavar="FILE",
+            show_default="standard output",
+        ),
+    ] = None,
+    text: o.Text = None,
+    label: o.Label = None,
+    unlabelled_label: o.UnlabelledLabel = None,
+    identifier: o.Identifier = None,
+    format: o.Format = None,
+    encoding: o.Encoding = "utf-8",
+    separator: o.Separator = None,
+    errors: o.Errors = "strict",
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    debug: o.Debug = False,
+) -> None:
+    """Find doubtful labels, copies, and documents that belong nowhere.
+
+    Each labelled document is judged by a model that never saw it; listed are those whose label it
+    contradicts, the worst first. Exact and near copies are listed with the document they repeat.
+    """
+    session = Session.start(json, quiet, seed, threads, debug)
+    from dcot.cli.corpus import Corpus
+    from dcot.cli.output import check_output, writing
+
+    if output is not None:
+        check_output(output, corpus)
+    source = Corpus(
+        corpus,
+        text=text,
+        label=label,
+        unlabelled=unlabelled_label,
+        identifier=identifier,
+        format=format,
+        encoding=encoding,
+        separator=separator,
+        errors=errors,
+    )
+    documents = source.whole()
+    findings = _findings(documents, seed)
+    counts = {kind: sum(one["kind"] == kind for one in findings) for kind in _TITLES}
+    if output is not None:
+        with writing(output, main="kind") as writer:
+            columns = ("kind", "id", "score", "of", "label", "suggested", "text")
+            writer.write({name: [one[name] for one in findings] for name in columns})
+        session.done(
+            {"documents": len(documents), "findings": counts, "output": str(output)},
+            f"Wrote {len(findings):,} findings on {len(documents):,} documents to {output}.",
+        )
+    elif json:
+        for one in findings:
+            session.emit(one)
+    else:
+        _show(session, findings, counts, len(documents))
+
+
+def _findings(documents: Batch, seed: int) -> list[Finding]:
+    """Everything that was found, kind by kind, the worst first."""
+    from dcot.classifier import audit as checks
+    from dcot.web.space import learn_space
+
+    texts = documents.texts
+
+    def finding(kind: str, row: int, score: float, **more: Any) -> Finding:
+        found = {"kind": kind, "id": documents.ids[row], "score": round(float(score), 4)}
+        others = {"of": None, "label": documents.labels[row], "suggested": None}
+        return {**found, **others, **more, "text": " ".join(texts[row][:400].split())}
+
+    found = [finding("label", *issue) | more for issue, more in _issues(documents, seed)]
+    exact = checks.exact_copies(texts)
+    found += [finding("copy", one.row, 1.0, of=documents.ids[one.of]) for one in exact]
+    space = learn_space(texts, seed)
+    if space is None:
+        return found + [finding("unknown", row, 0.0) for row in range(len(texts))]
+    near = checks.neighbours(space.Z)
+    copies = checks.near_copies(space.X, near, [one.row for one in exact])
+    found += [
+        finding("near copy", one.row, one.similarity, of=documents.ids[one.of]) for one in copies
+    ]
+    lonely = checks.alone(near, space.known)
+    found += [finding("alone", int(row), near.cosines[row].mean()) for row in lonely]
+    return found + [finding("unknown", row, 0.0) for row in _unknown(space)]
+
+
+def _unknown(space: Space) -> list[int]:
+    return [row for row, known in enumerate(space.known) if not known]
+
+
+def _issues(documents: Batch, seed: int) -> list[tuple[tuple[int, float], Finding]]:
+    """Row and probability of each doubtful label, with the class that the others suggest."""
+    from dcot import DCoTClassifier
+
+    labels = documents.labels
+    single = [one for one in labels if isinstance(one, str)]
+    if len(set(single)) < 2 or len(single) < sum(one is not None for one in labels):
+        return []
+    model = DCoTClassifier(selection="none", random_state=seed).fit(documents.texts, labels)
+    columns = ("document", "label_probability", "suggested")
+    rows = model.label_issues().select(columns).iter_rows()
+    return [((row, score), {"suggested": name}) for row, score, name in rows]
+
+
+def _show(session: Session, findings: list[Finding], counts: dict[str, int], n: int) -> None:
+    for kind, title in _TITLES.items():
+        rows = [one for one in findings if one["kind"] == kind][:_SHOWN]
+        if not rows:
+            continue
+        names = {
+            "label": ("id", "label", "suggested", "score", "text"),
+            "copy": ("id", "of", "text"),
+            "near copy": ("id", "of", "score", "text"),
+            "alone": ("id", "score", "text"),
+            "unknown": ("id", "text"),
+        }[kind]
+        shown = [[one[name] for name in names] for one in rows]
+        more = counts[kind] - len(rows)
+        session.say(f"{title}: {counts[kind]:,}" + (f" (the worst {len(rows)})" if more else ""))
+        session.show(table(names, shown, cut="text"))
+    if not findings:
+        session.say(f"Nothing was found in {n:,} documents.")
