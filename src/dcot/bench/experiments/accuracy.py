@@ -155,14 +155,14 @@ def _predicted(
     system = context.system(name)
     labels = [len(task.train) if key["labels"] == ALL else key["labels"] for key in keys]
     if isinstance(system, Classifier):
-        per_label = 2e-2
-        return sum(system.seconds * size / 1000 + per_label * b for b in labels), 4e9
+        fits = (size * system.seconds + 20 * min(b, 1500) + 6 * b for b in labels)
+        return sum(fits) / 1000, 4e9
     settings = context.settings(name)
     learning = system.seconds * size / 1000 * len(settings)
-    compared = sum(len(settings) * (min(b, 1500) / 1000) ** 3 for b in labels)
-    final = sum((b / 1000) ** 2 for b in labels)
+    compared = sum(0.4 * len(settings) * (min(b, 1500) / 1000) ** 3 for b in labels)
+    final = sum(0.1 * (b / 1000) ** 3 for b in labels)
     svm = sum(
-        (b / 1000) ** 1.5 * 8
+        4.0 * (b / 1000) ** 1.5
         for key, b in zip(keys, labels, strict=True)
         if key["classifier"] == SVM
     )
