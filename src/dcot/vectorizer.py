@@ -55,8 +55,9 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     counter : TermCounter or None
-        What is counted. None: ``TermCounter()``. Whatever its ``dtype``, counts are made in the
-        precision of the computation.
+        What is counted. None: ``TermCounter(min_df="auto")``, which leaves out terms that only one
+        of 1,000 or more documents has: they are half of the terms and say nothing about others.
+        Whatever its ``dtype``, counts are made in the precision of the computation.
     weighting : TermWeighting, {"tfidf", "bm25", "log", "binary", "counts"} or None
         How counts are weighed. A name stands for a ``TermWeighting`` of this scheme with
         ``sublinear_tf=True``; None is ``"tfidf"``.
@@ -153,6 +154,8 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         given = getattr(self, name)
         if name == "weighting" and (given is None or isinstance(given, str)):
             return TermWeighting(given or "tfidf", sublinear_tf=True)
+        if name == "counter" and given is None:
+            return TermCounter(min_df="auto")
         return _PARTS[name]() if given is None else given
 
     def _checked_part(self, name: str) -> Any:

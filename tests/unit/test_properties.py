@@ -94,7 +94,11 @@ def test_zero_columns_change_nothing(X, noise, shrinkage, solver):
 @given(corpora(), st.sampled_from([0.0, 0.5, 0.9]), st.sampled_from(["identity", "tanh"]))
 def test_features_are_finite_and_of_unit_length_or_zero(X, noise, squash):
     model = DCoT(noise=noise, squash=squash, n_layers=2)
-    features = model.fit_transform(X)
+    shared = model.fit_transform(X)
+    assert np.isfinite(shared).all()
+    first = np.linalg.norm(np.split(shared, 2, axis=1)[0], axis=1)
+    assert (np.isclose(first, 1) | (first < 1e-6)).all()
+    features = model.set_params(normalize="unit").fit_transform(X)
     assert np.isfinite(features).all()
     for block in np.split(features, 2, axis=1):
         lengths = np.linalg.norm(block, axis=1)

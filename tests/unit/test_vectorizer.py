@@ -63,7 +63,8 @@ def test_default_parts():
     for part, cls in PARTS.items():
         theirs = {f"{part}__{name}": value for name, value in cls().get_params().items()}
         different = {name for name, value in theirs.items() if ours[name] != value}
-        assert different == ({"weighting__sublinear_tf"} if part == "weighting" else set())
+        own = {"counter": {"counter__min_df"}, "weighting": {"weighting__sublinear_tf"}}
+        assert different == own.get(part, set())
 
 
 def composed(counter, weighting, dcot):
@@ -363,3 +364,14 @@ def test_transform_refuses_what_is_not_text(bad):
     model = DCoTVectorizer().fit(TEXTS)
     with pytest.raises(DcotError):
         model.transform(bad)
+
+
+def test_terms_seen_once_are_left_out_of_many_documents():
+    texts = [f"common word{i}" for i in range(1000)]
+    assert list(DCoTVectorizer(n_prototypes=1).fit(texts).vocabulary_) == ["common"]
+    assert len(DCoTVectorizer(n_prototypes=1).fit(texts[:999]).vocabulary_) == 1000
+    assert len(DCoTVectorizer(n_prototypes=1, min_df=1).fit(texts).vocabulary_) == 1001
+    streamed = DCoTVectorizer(n_prototypes=1).fit(lambda: iter([texts[:500], texts[500:]]))
+    assert list(streamed.vocabulary_) == ["common"]
+    grown = DCoTVectorizer(n_prototypes=1).partial_fit(texts)
+    assert len(grown.vocabulary_) == 1001

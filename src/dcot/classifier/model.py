@@ -50,7 +50,6 @@ from dcot.vectorizer import SAVING_ADVICE, DCoTVectorizer
 
 Array = NDArray[Any]
 
-TOL = 1e-3  # of the default vectorizer
 _CLASSIFY = object()  # predict: documents without a known term are classified like any other
 
 
@@ -68,7 +67,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         matrix, only the latter matters. Its noise and shrinkage (of the first layer), features and
         number of prototypes are the default that the other candidates have to beat; no candidate
         has more prototypes. Everything else is used as it is. ``n_components`` must be None.
-        None: ``DCoTVectorizer(tol=1e-3)``, which is precise enough to classify.
+        None: ``DCoTVectorizer()``.
     selection : {"loo", "none"}
         ``"none"`` takes the defaults, and only chooses the classifier's strength.
     grid : mapping or None
@@ -212,7 +211,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             raise InvalidParameterError(
                 f"selection must be 'loo' or 'none', got {self.selection!r}"
             )
-        vectorizer = DCoTVectorizer(tol=TOL) if self.vectorizer is None else self.vectorizer
+        vectorizer = DCoTVectorizer() if self.vectorizer is None else self.vectorizer
         if not isinstance(vectorizer, DCoTVectorizer):
             raise InvalidTypeError(
                 f"vectorizer must be a DCoTVectorizer or None, got {type(vectorizer).__name__}"

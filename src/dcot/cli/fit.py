@@ -114,7 +114,7 @@ def fit(
             "give every layer length one, only centre, or neither.",
             panel=_DCOT,
         ),
-    ] = "unit",
+    ] = "shared",
     n_components: Annotated[
         int | None,
         o.option(
@@ -149,7 +149,7 @@ def fit(
         o.option(
             "--tol", help="Relative residual at which cg stops.", panel=_DCOT, metavar="NUMBER"
         ),
-    ] = 1e-4,
+    ] = 0.01,
     max_iter: Annotated[
         int,
         o.option(
@@ -177,7 +177,7 @@ def fit(
     min_word_length: o.MinWordLength = None,
     ngram_range: o.NgramRange = "1,1",
     analyzer: o.Analyzer = "word",
-    min_df: o.MinDf = "1",
+    min_df: o.MinDf = "auto",
     max_df: o.MaxDf = "1.0",
     max_features: o.MaxFeatures = None,
     binary: o.Binary = False,

@@ -63,11 +63,10 @@ def vectorizer(options: Mapping[str, Any], session: Session) -> DCoTVectorizer:
 def classifier(options: Mapping[str, Any], session: Session) -> DCoTClassifier:
     """An unfitted classifier from the options of ``dcot train``."""
     from dcot import DCoTClassifier, DCoTVectorizer
-    from dcot.classifier.model import TOL
 
     grid = {name: options[name] for name in GRID if options[name] is not None}
     return DCoTClassifier(
-        vectorizer=DCoTVectorizer(tol=TOL, **chosen_of(options, COUNTING + WEIGHTING)),
+        vectorizer=DCoTVectorizer(**chosen_of(options, COUNTING + WEIGHTING)),
         grid=grid or None,
         random_state=session.seed,
         verbose=session.verbose,

@@ -17,6 +17,11 @@ import typer
 # -- values -------------------------------------------------------------------------------------
 
 
+def number_or_auto(text: str) -> float | str:
+    """A number, or the word auto."""
+    return text if text == "auto" else number(text)
+
+
 def number(
     text: str, low: float | None = None, below: float | None = None, whole: bool = False
 ) -> float:
@@ -305,10 +310,11 @@ MinDf = Annotated[
     Any,
     option(
         "--min-df",
-        help="Leave out terms in fewer documents: a number, or a fraction of all.",
+        help="Leave out terms in fewer documents: a number, or a fraction of all. auto: 2 from "
+        "1,000 documents on, else 1.",
         panel=_COUNTING,
-        parser=number,
-        metavar="NUMBER",
+        parser=number_or_auto,
+        metavar="NUMBER|auto",
     ),
 ]
 MaxDf = Annotated[

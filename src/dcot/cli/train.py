@@ -146,7 +146,7 @@ def train(
     min_word_length: o.MinWordLength = None,
     ngram_range: o.NgramRange = "1,1",
     analyzer: o.Analyzer = "word",
-    min_df: o.MinDf = "1",
+    min_df: o.MinDf = "auto",
     max_df: o.MaxDf = "1.0",
     max_features: o.MaxFeatures = None,
     binary: o.Binary = False,

@@ -38,10 +38,10 @@ class FitOptions:
     n_prototypes: int = 3000
     prototypes: PrototypeChoice = "document_frequency"
     output: str = "layers"
-    normalize: str | None = "unit"
+    normalize: str | None = "shared"
     n_components: int | None = None
     solver: str = "auto"
-    tol: float = 1e-4
+    tol: float = 1e-2
     max_iter: int = 1000
     memory_limit: float | None = None
     random_state: Any = None

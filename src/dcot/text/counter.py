@@ -50,6 +50,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         spaces; or what a function from a text to strings returns.
     min_df, max_df : int or float, default=1 and 1.0
         Fewest and most documents that may contain a term: a number, or a fraction of all.
+        ``min_df="auto"`` is 2 from 1,000 documents on, and 1 below and with ``partial_fit``.
     max_features : int or None, default=None
         Keep the terms that occur most often.
     vocabulary : mapping, iterable or None, default=None
@@ -95,7 +96,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         min_word_length: int | None = None,
         ngram_range: tuple[int, int] = (1, 1),
         analyzer: str | Callable[[str], Iterable[str]] = "word",
-        min_df: float = 1,
+        min_df: float | str = 1,
         max_df: float = 1.0,
         max_features: int | None = None,
         vocabulary: Mapping[str, int] | Iterable[str] | None = None,
@@ -178,10 +179,10 @@ class TermCounter(TransformerMixin, BaseEstimator):
             return self
         self.check_parameters()
         options.refuse_limits_while_growing(self.get_params(deep=False))
-        if first:
-            self._learn(raw_documents)
-            return self
         learned = counting.learn(raw_documents, analysis, self.n_threads)
+        if first:
+            self.fit_learned(learned, growing=True)
+            return self
         new = learned.terms.take(learned.terms.unknown_in(self._terms))
         self._terms = self._terms.followed_by(new.take(new.sorted_order()))
         self.n_documents_ += learned.n_documents
@@ -289,21 +290,24 @@ class TermCounter(TransformerMixin, BaseEstimator):
         learned = counting.learn(raw_documents, self._analysis(), self.n_threads, store)
         return learned, self.fit_learned(learned)
 
-    def fit_learned(self, learned: counting.Learned, undercount: int = 0) -> Int32s:
+    def fit_learned(
+        self, learned: counting.Learned, undercount: int = 0, *, growing: bool = False
+    ) -> Int32s:
         """Keep the terms within the limits, in sorted order, from what was learned of a corpus.
 
-        ``undercount`` says that terms in no more documents than this may be missing. Returns which
-        of the learned terms were kept; of a given ``vocabulary`` all are.
+        ``undercount`` says that terms in no more documents than this may be missing, ``growing``
+        that more documents follow, so that ``min_df="auto"`` leaves out nothing. Returns which of
+        the learned terms were kept; of a given ``vocabulary`` all are.
         """
         kept = np.arange(len(learned.terms), dtype=np.int32)
         if self.vocabulary is None:
-            kept = self._within_limits(learned)
+            kept = self._within_limits(learned, 1 if growing else self.min_df)
             self._terms = learned.terms.take(kept)
         self.n_documents_ = learned.n_documents
         self.undercount_ = undercount
         return kept
 
-    def _within_limits(self, learned: counting.Learned) -> Any:
+    def _within_limits(self, learned: counting.Learned, min_df: float | str) -> Any:
         if not len(learned.terms):
             has_stop_words = self._analysis().stop_words is not None
             raise options.nothing_found(learned.n_documents, learned.n_stopped, has_stop_words)
@@ -311,7 +315,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         documents = learned.documents[order]
         totals = documents if self.binary else learned.totals[order]
         totals = totals.astype(options.sum_type(self.dtype))
-        limits = options.document_limits(self.min_df, self.max_df, learned.n_documents)
+        limits = options.document_limits(min_df, self.max_df, learned.n_documents)
         mask = options.chosen_terms(documents, totals, limits, self.max_features)
         if not mask.any():
             params = self.get_params(deep=False)

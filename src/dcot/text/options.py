@@ -155,24 +155,32 @@ def _in_column_order(vocabulary: Mapping[str, int]) -> list[str]:
     return sorted(vocabulary, key=lambda term: vocabulary[term])
 
 
+# From this many documents on, ``min_df="auto"`` leaves out terms that only one of them has.
+MANY_DOCUMENTS = 1000
+
+
 def document_limits(min_df: Any, max_df: Any, n_documents: int) -> tuple[float, float]:
     """The fewest and most documents a term may be in."""
+    if isinstance(min_df, str):  # "auto"
+        min_df = 2 if n_documents >= MANY_DOCUMENTS else 1
     fewest = min_df if isinstance(min_df, Integral) else min_df * n_documents
     most = max_df if isinstance(max_df, Integral) else max_df * n_documents
     return float(fewest), float(most)
 
 
 def check_limits(min_df: Any, max_df: Any, max_features: Any) -> None:
-    """Fractions in [0, 1], or whole numbers of at least 1."""
+    """Fractions in [0, 1], or whole numbers of at least 1; ``min_df`` may be ``"auto"``."""
     for name, value in (("min_df", min_df), ("max_df", max_df)):
+        if name == "min_df" and isinstance(value, str) and value == "auto":
+            continue
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if whole and value >= 1:
             continue
         if isinstance(value, Real) and not isinstance(value, Integral) and 0 <= float(value) <= 1:
             continue
         raise InvalidParameterError(
-            f"{name} must be a whole number of documents (at least 1) or a fraction in [0, 1], "
-            f"got {value!r}"
+            f"{name} must be a whole number of documents (at least 1) or a fraction in [0, 1]"
+            f"{', or auto' if name == 'min_df' else ''}, got {value!r}"
         )
     _at_least_one("max_features", max_features)
 
@@ -237,6 +245,8 @@ def refuse_limits_while_growing(parameters: Mapping[str, Any]) -> None:
     limits = {"min_df": 1, "max_df": 1.0, "max_features": None}
     for name, default in limits.items():
         value = parameters[name]
+        if name == "min_df" and value == "auto":  # leaves out nothing while the vocabulary grows
+            continue
         if value != default or type(value) is not type(default):  # 1 and 1.0 differ here
             raise InvalidParameterError(
                 f"{name}={value} cannot be applied while the vocabulary grows: leave it at "

@@ -10,7 +10,6 @@ import typer
 from tests.unit.cli.running import run
 
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer
-from dcot.classifier.model import TOL
 from dcot.classifier.selection import GRID, candidates_for
 from dcot.cli import fit, models, options, train
 from dcot.cli.app import app
@@ -79,7 +78,7 @@ def plain(params):
 
 def test_the_defaults_of_train_are_those_of_the_classifier():
     made = models.classifier(parsed("train", "news.csv", "-o", "m"), Session())
-    expected = DCoTClassifier(vectorizer=DCoTVectorizer(tol=TOL), random_state=0).get_params()
+    expected = DCoTClassifier(vectorizer=DCoTVectorizer(), random_state=0).get_params()
     assert plain(made.get_params()) == plain(expected)
 
 
