@@ -163,8 +163,9 @@ def verdict(results: Results) -> list[str]:
             )
             if lost:
                 text += f" ({'; '.join(map(str, lost))})"
+        level = len(found) - len(won) - len(lost)
         said.append(
             f"{text}. dCoT is significantly better than the best rival in {len(won)} of "
-            f"{len(found)} cells; in the others no significant difference was found."
+            f"{len(found)} cells; in {level} there is no significant difference."
         )
     return said
