@@ -172,6 +172,16 @@ def explain_decision(
     )
 
 
+def term_shares(X: Matrix, dcot: FittedDCoT, weights: Array) -> Array:
+    """The shares alone, of the terms of one document in the order of its row; see below."""
+    row = sp.csr_array(X)
+    effect, _, direct = _effects(row, dcot.representation, weights)
+    unit = dcot.layers[0].coef_[row.indices] @ effect
+    if direct is not None:
+        unit = unit + direct[row.indices]
+    return np.asarray(unit * row.data)
+
+
 def word_shares(
     X: Matrix,
     dcot: FittedDCoT,

@@ -146,6 +146,7 @@ class LabelApi:
             "file": session.store.path.name,
             "phase": session.phase,
             "revision": session.learned.number,
+            "measured": session.measured,
             "labelled": labelled,
             "skipped": len(session.store.labels) - labelled,
             "elsewhere": len(session.store.foreign),

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,7 @@ class Session:
     phase: str = "learning"
     learned: Learned = field(default_factory=Learned)
     progress: Progress = field(default_factory=Progress)
+    measured: int = 0
     saving: Saving = field(default_factory=Saving)
 
     def __post_init__(self) -> None:
@@ -357,7 +358,7 @@ class Session:
         }
         progress = measure(space.Z, labels, drawn, snapshot, seeds, self._cache)
         self.progress = progress
-        self.learned = replace(self.learned, number=self.learned.number + 1)
+        self.measured += 1
 
     def _plan(
         self, space: Space, snapshot: Snapshot | None, among: Array

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.classifier.explanation import word_shares
+from dcot.classifier.explanation import term_shares
 from dcot.classifier.first_batch import first_batch
 from dcot.core.centred import Matrix
 from dcot.core.representation import Representation
@@ -94,16 +94,9 @@ class Space:
         """
         components = self.representation.components
         assert components is not None
-        _, words = word_shares(
-            self.X[[row]],
-            self.vectorizer.dcot_._fitted(),
-            components @ weights,
-            self.terms,
-            np.ones(len(self.terms), dtype=bool),
-            n_through=1,
-        )
-        column = self.vectorizer.vocabulary_
-        return {column[word.word]: word.share for word in words}
+        row_of_terms = self.X[[row]]
+        shares = term_shares(row_of_terms, self.vectorizer.dcot_._fitted(), components @ weights)
+        return dict(zip(row_of_terms.indices.tolist(), shares.tolist(), strict=True))
 
     def columns(self, words: Sequence[str]) -> list[int]:
         """Columns of all terms in some words."""

@@ -254,3 +254,17 @@ def test_saving_that_fails_says_why(running, corpus):
     wait(lambda: running.saving.state != "running", 60)
     assert running.saving.state == "failed"
     assert str(running.store.path) in running.saving.message
+
+
+def test_shares_of_terms_are_those_of_the_explanation(space):
+    from dcot.classifier.explanation import term_shares, word_shares
+
+    fitted = space.vectorizer.dcot_._fitted()
+    weights = np.random.RandomState(1).standard_normal(fitted.n_features)
+    for row in (0, 5, 33):
+        X = space.X[[row]]
+        known = np.ones(len(space.terms), dtype=bool)
+        _, words = word_shares(X, fitted, weights, space.terms, known)
+        whole = {word.word: word.share for word in words}
+        alone = dict(zip(space.terms[X.indices], term_shares(X, fitted, weights), strict=True))
+        assert alone == pytest.approx(whole, rel=1e-4, abs=1e-6)

@@ -73,8 +73,8 @@ function showStatus() {
   const words = unsaved && trouble ? plural(unsaved, "label") + " not saved"
     : learning ? "learning what the words mean …"
     : state.saving.state === "running" ? "saving the model …"
-    : `${whole(state.labelled)} of ${whole(state.documents)} labelled`;
-  $("status").replaceChildren(h("span", { className: `dot ${kind}` }), words);
+    : [`${whole(state.labelled)} of ${whole(state.documents)}`, h("span.wide", {}, " labelled")];
+  $("status").replaceChildren(h("span", { className: `dot ${kind}` }), ...[words].flat());
   $("status").title = trouble || `Every label is in ${state.file} before the next document appears`;
   $("corpus").textContent = state.corpus || "";
   $("corpus").title = state.corpus || "";

@@ -8,8 +8,10 @@ export function doubtfulView(root, outbox) {
   const kept = new Set();
   let stale = false;
 
+  root.append(h("h1", {}, "Doubtful labels"), h("p.waiting", {}, "One moment …"));
+
   async function draw() {
-    const { total, documents } = await get("/doubtful", { n: 20 });
+    const { total, documents } = await get("/doubtful", { n: 10 });
     const shown = documents.filter((one) => !kept.has(one.id));
     root.replaceChildren(
       h("h1", {}, "Doubtful labels"),

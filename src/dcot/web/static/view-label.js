@@ -227,7 +227,7 @@ export function labelView(root, outbox) {
     const progress = await get("/progress");
     const last = progress.curve.at(-1);
     const accuracy = h("section", {}, h("h2", {}, "Accuracy"),
-      last ? [h("p.figure", {}, percent(last.value), h("small", {}, `  ${Math.round(100 * last.low)} to ${percent(last.high)}`)), curve(progress.curve)]
+      last ? [h("p.figure", {}, percent(last.value), h("small", {}, `${Math.round(100 * last.low)} to ${percent(last.high)}`)), curve(progress.curve)]
         : h("p.muted.small", {}, state.labelled ? `Shown once ten documents that were drawn at random are labelled (${progress.drawn} so far).` : "Shown after the first labels."));
     const hint = progress.hint && h("section", {}, h("h2", {}, "When to stop"), h("p.muted.small", {}, progress.hint));
     const most = Math.max(1, ...state.classes.map((one) => one.labels));
@@ -272,7 +272,7 @@ export function labelView(root, outbox) {
   document.addEventListener("keydown", onkey);
   const stop = listen((before, now) => {
     if (before.revision !== now.revision && now.revision !== revision) refreshPredictions().catch(() => {});
-    if (before.revision !== now.revision || before.labelled !== now.labelled) showSide().catch(() => {});
+    if (before.measured !== now.measured || before.labelled !== now.labelled || before.revision < 0) showSide().catch(() => {});
     if (before.phase !== now.phase || JSON.stringify(before.classes) !== JSON.stringify(now.classes)) showDocument();
   });
   showDocument();

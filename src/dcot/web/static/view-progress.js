@@ -6,6 +6,8 @@ import { h, percent, whole } from "./dom.js";
 import { listen, state } from "./state.js";
 
 export function progressView(root) {
+  root.append(h("h1", {}, "Progress"), h("p.waiting", {}, "One moment …"));
+
   async function draw() {
     const progress = await get("/progress");
     const last = progress.curve.at(-1);
@@ -17,7 +19,7 @@ export function progressView(root) {
       h("p.lead", {}, "How often the classifier is right on documents it has not learned from. One document in four is drawn at random for this: suggested ones are more difficult than the rest."),
       last
         ? h("section.card.pad", { style: { "margin-top": "24px" } },
-            h("p.figure", {}, percent(last.value, 1), h("small", {}, `  accuracy after ${last.labels} labels (95 % interval ${Math.round(100 * last.low)} to ${percent(last.high)}, from ${progress.drawn} documents)`)),
+            h("p.figure", {}, percent(last.value, 1), h("small", {}, `accuracy after ${last.labels} labels (95 % interval ${Math.round(100 * last.low)} to ${percent(last.high)}, from ${progress.drawn} documents)`)),
             curve(progress.curve, { width: 1000, height: 300, detailed: true }))
         : h("section.card.empty", { style: { "margin-top": "24px" } }, h("p", {}, state.labelled ? `The curve begins when ten documents that were drawn at random are labelled; so far there are ${progress.drawn}.` : "Nothing is labelled yet.")),
       progress.hint ? h("section.card.pad", { style: { "margin-top": "16px" } }, h("h2", {}, "When to stop"), h("p", { style: { "margin-top": "8px" } }, progress.hint)) : "",
@@ -31,6 +33,6 @@ export function progressView(root) {
   }
   draw().catch(() => {});
   return listen((before, now) => {
-    if (before.revision !== now.revision) draw().catch(() => {});
+    if (before.measured !== now.measured) draw().catch(() => {});
   });
 }

@@ -10,7 +10,7 @@ export function seedsView(root) {
   let words = [], rejected = [];
   const nameInput = h("input", { type: "text", id: "seed-class", value: name, maxLength: 200, placeholder: "Class, such as oil", list: "known-classes", autocomplete: "off" });
   const wordInput = h("input", { type: "text", id: "seed-words", maxLength: 400, placeholder: "Words with commas between them, such as opec, crude", autocomplete: "off", spellcheck: false });
-  const chosen = h("div.chips"), proposals = h("div.chips"), documents = h("div.stack"), message = h("p.small.muted", { role: "status" });
+  const chosen = h("div.chips.kept"), proposals = h("div.chips"), documents = h("div.stack"), message = h("p.small.muted", { role: "status" });
 
   root.append(
     h("h1", {}, "Seed words"),
@@ -18,9 +18,9 @@ export function seedsView(root) {
     h("div.grid", { style: { "margin-top": "24px" } },
       h("div.stack", {},
         h("section.card.pad.stack", {},
-          h("div", {}, h("label", { htmlFor: "seed-class" }, h("h2", {}, "Class")), nameInput, h("datalist", { id: "known-classes" }, state.classes.map((one) => h("option", { value: one.name })))),
+          h("div.field", {}, h("label", { htmlFor: "seed-class" }, h("h2", {}, "Class")), nameInput, h("datalist", { id: "known-classes" }, state.classes.map((one) => h("option", { value: one.name })))),
           h("form.stack", { onsubmit: (event) => { event.preventDefault(); add(wordInput.value.split(/[,;]+/)); wordInput.value = ""; } },
-            h("div", {}, h("label", { htmlFor: "seed-words" }, h("h2", {}, "Words")), h("div.row", { style: { "flex-wrap": "nowrap" } }, wordInput, h("button.primary", {}, "Add")))),
+            h("div.field", {}, h("label", { htmlFor: "seed-words" }, h("h2", {}, "Words")), h("div.row", { style: { "flex-wrap": "nowrap" } }, wordInput, h("button.primary", {}, "Add")))),
           chosen, message),
         h("section.card.pad.stack", {}, h("h2", {}, "Proposed"), h("p.muted.small", {}, "A click or Enter takes a word, × rejects it."), proposals)),
       h("aside.stack", { "aria-label": "Documents found" }, h("h2", {}, "Closest documents"), documents)));
@@ -60,6 +60,7 @@ export function seedsView(root) {
     chosen.replaceChildren(...words.map((word) => h("span.chip.chosen", { dir: "auto" }, word,
       h("button", { "aria-label": `Remove ${word}`, onclick: () => { words = words.filter((one) => one !== word); save(); } }, "×"))));
     if (state.phase === "learning") message.textContent = "The model is still learning the words; proposals follow.";
+    if (words.length && !proposals.children.length) proposals.replaceChildren(h("span.muted.small", {}, "One moment …"));
     const found = words.length ? await post("/seeds/propose", { words, rejected }) : { words: [], unknown: [], documents: [] };
     for (const [k, word] of words.entries()) chosen.children[k]?.classList.toggle("unknown", found.unknown.includes(word));
     if (state.phase !== "learning") message.textContent = found.unknown.length ? `Not in the documents: ${found.unknown.join(", ")}` : "";
