@@ -30,7 +30,6 @@ MAX_LEARNED_DOCUMENTS = 20_000  # of a larger corpus, the representation is lear
 MAX_COMPRESSION_DOCUMENTS = 4000
 N_ITERATIONS = 3
 MAX_FIRST_POOL = 1500
-MIN_DF_FROM = 1000  # documents; in fewer, words that occur once are kept
 
 
 @dataclass(frozen=True)
@@ -121,12 +120,8 @@ def learn_space(texts: Sequence[str], seed: int = 0) -> Space | None:
         chosen = generator.choice(len(texts), MAX_LEARNED_DOCUMENTS, replace=False)
         sample = [texts[row] for row in np.sort(chosen)]
     try:
-        vectorizer = DCoTVectorizer(
-            min_df=2 if len(texts) >= MIN_DF_FROM else 1,
-            n_prototypes=N_PROTOTYPES,
-            tol=1e-3,
-            random_state=seed,
-        ).fit(sample)
+        vectorizer = DCoTVectorizer(n_prototypes=N_PROTOTYPES, tol=1e-3, random_state=seed)
+        vectorizer.fit(sample)
     except DcotError:
         return None
     return space_of(vectorizer, texts, seed)
