@@ -50,10 +50,7 @@ def row_of(entry: Entry, kind: str) -> str:
     if kind == "jsonl":
         return json.dumps(asdict(entry), ensure_ascii=False) + "\n"
     values = asdict(entry)
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(_guarded(values[name] or "") for name in COLUMNS)
-    return buffer.getvalue()
+    return ",".join(_cell(_guarded(values[name] or "")) for name in COLUMNS) + "\n"
 
 
 def header(kind: str) -> str:
@@ -96,6 +93,12 @@ def read_own(data: str, where: str, kind: str) -> list[Entry]:
 
 
 # -- CSV ------------------------------------------------------------------------------------
+
+
+def _cell(value: str) -> str:
+    """A field of a row. The csv module leaves a lone carriage return without quotes."""
+    quoted = any(mark in value for mark in '",\r\n')
+    return '"' + value.replace('"', '""') + '"' if quoted else value
 
 
 def _guarded(value: str) -> str:

@@ -82,7 +82,8 @@ function showStatus() {
 
 listen((before, now) => {
   showStatus();
-  if (before.saving.state === "running" && now.saving.state !== "running") {
+  const saved = before.saving.state === "running" || before.saving.message !== now.saving.message;
+  if (before.revision >= 0 && saved && ["done", "failed"].includes(now.saving.state)) {
     banner(now.saving.message, { notice: now.saving.state === "done" });
     announce(now.saving.message);
   }
