@@ -41,7 +41,8 @@ def test_threads_change_nothing(here, monkeypatch):
     for threads in (1, 2):
         assert run("fit", "news.txt", "-o", f"m{threads}", "--threads", threads).code == 0
     one, two = (dcot.load(f"m{threads}").transform(["opec oil"]) for threads in (1, 2))
-    np.testing.assert_allclose(one, two, atol=1e-6)
+    # BLAS rounds differently with other threads, and the scale of a layer is a difference
+    np.testing.assert_allclose(one, two, atol=2e-5)
     assert run("fit", "news.txt", "-o", "m", "--threads", 0).code == 2
 
 
