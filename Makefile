@@ -63,7 +63,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(PIP) install --quiet --editable '.[plots]'
+	$(PIP) install --quiet --editable '.[cli,plots]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
