@@ -37,8 +37,9 @@ def chromium() -> str | None:
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """Chromium. Not for the whole session: other tests need playwright's event loop to be gone."""
     missing = pytest.fail if os.environ.get("CI") else pytest.skip  # CI has to run these tests
     try:
         import playwright.sync_api as playwright
