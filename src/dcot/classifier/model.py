@@ -1,4 +1,4 @@
-"""``DCoTClassifier``: few labels, many documents, and every setting chosen on the labels."""
+"""``DCoTClassifier``: few labels, many documents, and what the labels choose."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     """Classify documents from few labels and many unlabelled documents.
 
     A dCoT representation is learned on all documents, a linear classifier on those with labels.
-    Noise, shrinkage, number of prototypes, which layers, whether x is kept and the strength of the
-    classifier are chosen by closed-form leave-one-out on the labelled documents.
+    Which layers are used, whether x is kept and the strength of the classifier are chosen by
+    closed-form leave-one-out on the labelled documents; with ``grid``, other settings too.
 
     Parameters
     ----------
     vectorizer : DCoTVectorizer or None
         How texts are counted and weighed, and the DCoT that is learned; of documents given as a
         matrix, only the latter matters. Its noise and shrinkage (of the first layer), features and
-        number of prototypes are the default that the other candidates have to beat; no candidate
-        has more prototypes. Everything else is used as it is. ``n_components`` must be None.
+        number of prototypes are the default that other candidates have to beat. Everything else is
+        used as it is. ``n_components`` must be None.
         None: ``DCoTVectorizer()``.
     selection : {"loo", "none"}
         ``"none"`` takes the defaults, and only chooses the classifier's strength.

@@ -2,10 +2,10 @@
 
 The candidates form a star: the default, and the default with one setting changed. Each is judged by
 the squared error of predicting every labelled document from the others. With few labels these
-errors are noisy: over the corpora of docs/defaults.md, the candidate with the least error was no
-better on other documents than the default. So another one replaces the default only if it is better
-by more than three standard errors of the difference, document by document; and only which layers to
-use is chosen by default, which costs nothing, because one fit serves all of them.
+errors are noisy, and the candidate with the least error is often no better on other documents. So
+another one replaces the default only if it is better by more than three standard errors of the
+difference, document by document; and only which layers to use is chosen by default, which costs
+nothing, because one fit serves all of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dcot.estimator import DCoT
 
 Array = NDArray[Any]
 
-# Values to try beside those of the vectorizer. docs/defaults.md has the study.
+# Values to try beside those of the vectorizer.
 GRID: dict[str, tuple[Any, ...]] = {
     "noise": (),
     "shrinkage": (),
@@ -129,7 +129,6 @@ def candidates_for(dcot: DCoT, grid: Mapping[str, Sequence[Any]] | None = None) 
     """The settings of ``dcot`` first, then one change at a time; each with all features.
 
     ``grid`` replaces values of ``GRID``; its first values come before the settings of ``dcot``.
-    Without it, no candidate has more prototypes than ``dcot``: they decide on the size of a model.
     """
     own = dcot._options()
     start = {
