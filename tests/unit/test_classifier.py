@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import dcot
 from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
 from dcot.classifier import learners
+from dcot.classifier.estimate import calibrate, probabilities
 from dcot.classifier.labels import read_labels, with_class_weights
 from dcot.classifier.ridge import KernelRidge
 from dcot.classifier.selection import (
@@ -818,6 +819,28 @@ def test_its_representation_can_be_used_alone():
 EXCUSED = {
     "check_classifiers_classes": "-1 marks documents without a label; see unlabelled_label",
 }
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_rounding_does_not_move_the_temperature(exclusive):
+    """It is a zero of the slope: the loss is flat there, and says little about the place."""
+    rng = np.random.default_rng(0)
+    targets = np.where(np.arange(3) == rng.integers(3, size=(60, 1)), 1.0, -1.0)
+    decisions = targets + rng.normal(0, 1.5, targets.shape)
+    found, _ = calibrate(decisions, targets, np.ones(60), exclusive)
+    for _ in range(5):
+        shaken = decisions * (1 + 1e-15 * rng.normal(size=decisions.shape))
+        again, _ = calibrate(shaken, targets, np.ones(60), exclusive)
+        assert again == pytest.approx(found, rel=1e-10)
+
+    def loss(temperature):
+        shares = probabilities(decisions, temperature, exclusive)
+        right = shares if exclusive else np.where(targets > 0, shares, 1 - shares)
+        return -np.log(right[targets > 0] if exclusive else right).mean()
+
+    assert loss(found) < min(loss(0.99 * found), loss(1.01 * found))
+    assert calibrate(targets, targets, np.ones(60), exclusive)[0] == pytest.approx(200)
+    assert calibrate(-targets, targets, np.ones(60), exclusive)[0] == pytest.approx(0.05)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import expit, log_expit, log_softmax, softmax
+from scipy.optimize import brentq
+from scipy.special import expit, softmax
 from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
@@ -47,16 +47,23 @@ def calibrate(
         return DEFAULT_TEMPERATURE, False
     share = weights / weights.sum()
     codes = targets.argmax(axis=1)
-    rows = np.arange(len(targets))
+    own = held_out[np.arange(len(targets)), codes]
 
-    def loss(log_temperature: float) -> float:
+    def slope(log_temperature: float) -> float:
+        """Of the loss, in the temperature, in which it is convex."""
         scaled = np.exp(log_temperature) * held_out
         if exclusive:
-            return -float(share @ log_softmax(scaled, axis=1)[rows, codes])
-        return -float(share @ log_expit(2 * scaled * targets).mean(axis=1))
+            return float(share @ ((softmax(scaled, axis=1) * held_out).sum(axis=1) - own))
+        right = targets * held_out
+        return -float(share @ (right * expit(-2 * scaled * targets)).mean(axis=1))
 
-    found = minimize_scalar(loss, bounds=(np.log(0.05), np.log(200.0)), method="bounded")
-    return float(np.exp(found.x)), True
+    # a zero of the slope, not a least loss: the loss is flat there, and rounding would decide
+    low, high = np.log(0.05), np.log(200.0)
+    if slope(low) >= 0:
+        return float(np.exp(low)), True
+    if slope(high) <= 0:
+        return float(np.exp(high)), True
+    return float(np.exp(brentq(slope, low, high, xtol=1e-12))), True
 
 
 # -- accuracy -----------------------------------------------------------------------------------
