@@ -84,7 +84,7 @@ def evaluation(
 
     truth: list[Labels] = []
     predicted: list[Labels] = []
-    unlabelled = same = 0
+    unlabelled = same = strange = 0
     for batch in source.batches():
         kept = [place for place, label in enumerate(batch.labels) if label is not None]
         unlabelled += len(batch) - len(kept)
@@ -92,12 +92,13 @@ def evaluation(
             continue
         texts = [batch.texts[place] for place in kept]
         same += sum(text in (trained_on or ()) for text in texts)
+        strange += int((~classifier.has_known_terms(texts)).sum())
         truth += [_as_set(batch.labels[place]) for place in kept]
         predicted += [_as_set(label) for label in predictions(classifier, texts)["prediction"]]
     if not truth:
         checked_labels([None], source)
     known = [str(name) for name in classifier.classes_]
-    return scores_of(truth, predicted, known, unlabelled), same
+    return scores_of(truth, predicted, known, unlabelled, strange), same
 
 
 def _as_set(label: Any) -> Labels:
@@ -123,6 +124,7 @@ class Evaluation:
     ----------
     documents : labelled ones, which all scores are about
     unlabelled : documents without a label, which are skipped
+    unknown : labelled documents without any word that the model knows: guesses
     accuracy, interval : share of documents with the right labels, and its 95 % interval (Wilson)
     macro_f1 : mean over the classes that the documents have
     micro_f1 : of all pairs of document and label together
@@ -133,6 +135,7 @@ class Evaluation:
 
     documents: int
     unlabelled: int
+    unknown: int
     accuracy: float
     interval: tuple[float, float]
     macro_f1: float
@@ -146,6 +149,7 @@ class Evaluation:
         return {
             "documents": self.documents,
             "unlabelled": self.unlabelled,
+            "without_known_words": self.unknown,
             "accuracy": self.accuracy,
             "accuracy_interval": list(self.interval),
             "macro_f1": self.macro_f1,
@@ -160,7 +164,11 @@ class Evaluation:
 
 
 def scores_of(
-    truth: Sequence[Labels], predicted: Sequence[Labels], known: Sequence[str], unlabelled: int
+    truth: Sequence[Labels],
+    predicted: Sequence[Labels],
+    known: Sequence[str],
+    unlabelled: int,
+    unknown: int = 0,
 ) -> Evaluation:
     """Compare the labels of documents with predicted ones."""
     from scipy.stats import binomtest
@@ -178,6 +186,7 @@ def scores_of(
     return Evaluation(
         len(truth),
         unlabelled,
+        unknown,
         hits / len(truth),
         (float(interval.low), float(interval.high)),
         sum(present) / len(present),
@@ -223,6 +232,11 @@ def show_evaluation(session: Session, found: Evaluation, confusions: int = 10) -
     )
     if found.unseen:
         session.show(_unseen(found.unseen))
+    if found.unknown:
+        session.show(
+            f"{found.unknown:,} of them have no word that the model knows: "
+            "their predictions are guesses."
+        )
     rows = [
         (score.label, score.documents, score.precision, score.recall, score.f1)
         for score in found.classes

@@ -88,6 +88,12 @@ def suggest(
     columns |= predictions(classifier, chosen_texts)
     with destination(session, output) as put:
         put(columns | ({"text": chosen_texts} if output or json else {}), chosen_texts)
+    strange = int((~classifier.has_known_terms(chosen_texts)).sum())
+    if strange:
+        session.note(
+            f"Note: {strange:,} of {len(chosen):,} documents have no word that the model knows, so "
+            "their predictions say nothing."
+        )
     if output is not None:
         facts = {"documents": len(chosen), "output": str(output)}
         session.done(facts, f"Wrote {len(chosen):,} documents to label to {output}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -212,6 +213,13 @@ def test_a_text_without_known_words(shelf):
     done = run("predict", "classifier", "-", "--json", "--unknown", "?", stdin="zzz\nopec\n")
     assert [row["prediction"] == "?" for row in done.rows] == [True, False]
     assert "1 of 2 documents" in done.err
+    Path("strange.csv").write_text("topic,body\noil,zzz\noil,opec\nstocks,nasdaq\n,\n,qqq\n")
+    found = run("evaluate", "classifier", "strange.csv", *LABELLED, "--json").json
+    assert (found["documents"], found["without_known_words"]) == (3, 1)
+    shown = run("evaluate", "classifier", "strange.csv", *LABELLED).out
+    assert "1 of them have no word that the model knows" in shown
+    done = run("suggest", "classifier", "strange.csv", *LABELLED)
+    assert "2 of 2 documents have no word that the model knows" in done.err
 
 
 def test_models_of_the_wrong_kind(shelf):
