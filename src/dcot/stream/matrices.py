@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.core.centred import check_indices
-from dcot.errors import InvalidInputError, InvalidParameterError
+from dcot.errors import DcotError, InvalidInputError, InvalidParameterError
 from dcot.stream.sources import Once, Reader, Repeatable, Source
 
 Array = NDArray[Any]
@@ -105,19 +105,19 @@ class mapped_csr:  # noqa: N801 - used like a function
                 f"{path} has no {', '.join(sorted(missing))}: expected what "
                 "scipy.sparse.save_npz(path, X, compressed=False) writes"
             )
-        kind = arrays["format"].item()
-        if (kind.decode() if isinstance(kind, bytes) else kind) != "csr":
+        if arrays["format"].tolist() not in ("csr", b"csr"):
             raise InvalidInputError(f"{path} is not in CSR format: save sparse.csr_array(X)")
-        self.n, self.d = (int(size) for size in arrays["shape"])
-        self.indptr = np.array(arrays["indptr"])
+        shape, starts = arrays["shape"], np.array(arrays["indptr"])
         self.indices, self.data = arrays["indices"], arrays["data"]
-        starts = self.indptr
-        if starts.dtype.kind not in "iu" or starts.shape != (self.n + 1,) or starts[0] != 0:
-            raise InvalidInputError(f"{path} is damaged: its rows do not fit its values")
+        fits = shape.shape == (2,) and all(array.dtype.kind in "iu" for array in (shape, starts))
+        fits = fits and int(shape.min()) >= 0 and starts.shape == (int(shape[0]) + 1,)
+        fits = fits and starts[0] == 0 and self.data.dtype.kind in "biuf"
+        fits = fits and self.data.shape == self.indices.shape == (int(starts[-1]),)
         # neighbours are compared: differences of unsigned integers wrap around
-        fits = int(starts[-1]) == len(self.data) == len(self.indices)
         if not fits or (starts[1:] < starts[:-1]).any():
             raise InvalidInputError(f"{path} is damaged: its rows do not fit its values")
+        self.n, self.d = int(shape[0]), int(shape[1])
+        self.indptr = starts.astype(np.int64)
 
     @property
     def nnz(self) -> int:
@@ -132,7 +132,7 @@ class mapped_csr:  # noqa: N801 - used like a function
             whole = indices.dtype.kind in "iu"
             if not whole or (len(indices) and not 0 <= indices.min() <= indices.max() < self.d):
                 raise InvalidInputError(f"{self.path} is damaged: a column outside of {self.d}")
-            pointers = (self.indptr[start : stop + 1] - self.indptr[start]).astype(np.int64)
+            pointers = self.indptr[start : stop + 1] - self.indptr[start]
             arrays = (np.array(self.data[part]), indices, pointers)
             yield sp.csr_array(arrays, shape=(stop - start, self.d))
 
@@ -151,7 +151,9 @@ def _mapped(path: Path) -> dict[str, Array]:
                 arrays[member.filename.removesuffix(".npy")] = _member(path, archive, member)
     except FileNotFoundError:
         raise InvalidInputError(f"{path} does not exist") from None
-    except (zipfile.BadZipFile, EOFError) as error:
+    except DcotError:
+        raise
+    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
         raise InvalidInputError(f"{path} is not an .npz file, or is cut off: {error}") from error
     return arrays
 

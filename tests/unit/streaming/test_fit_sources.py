@@ -240,6 +240,30 @@ def test_damaged_files_are_named(X, tmp_path):
     assert list(source.skipped) == [str(bad)]
 
 
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("shape", np.array([20, 9, 3])),
+        ("shape", np.array([-1, 9])),
+        ("shape", np.array(["a", "b"])),
+        ("format", np.array([b"csr", b"csc"])),
+        ("indptr", np.array([0, 5], dtype=np.uint8)),
+        ("indptr", np.array([0, 300, 200], dtype=np.uint64)),
+        ("indices", np.array(3)),
+        ("indices", np.full(4, -1)),
+        ("data", np.array(["x"] * 4)),
+        ("data", np.zeros((2, 2))),
+    ],
+)
+def test_an_npz_with_other_arrays_is_damaged(tmp_path, name, array):
+    X = sp.csr_matrix(np.eye(4))
+    arrays = {part: getattr(X, part) for part in ("indices", "indptr", "data")}
+    arrays |= {"shape": np.array(X.shape), "format": np.array(b"csr"), name: array}
+    np.savez(tmp_path / "x.npz", **arrays)
+    with pytest.raises(InvalidInputError, match=r"x\.npz is (damaged|not in CSR)"):
+        DCoT(2).fit(NpzFiles(tmp_path / "x.npz"))
+
+
 def test_too_large_for_every_way(X):
     with pytest.raises(OutOfMemoryError, match=r"150 terms.*allowed"):
         DCoT(30, memory_limit="1MB").fit([X])
