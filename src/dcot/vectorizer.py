@@ -9,7 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.preprocessing import normalize
 from sklearn.utils import metadata_routing
 
 from dcot.core.layers import Layer
@@ -43,6 +45,14 @@ SAVING_ADVICE = {
     "random_state": "the fitted model no longer needs it: set_params(random_state=0), or None, on "
     "the vectorizer and its dcot_ before saving",
     "prototypes": "partial_fit would call it again after loading: give words or columns instead",
+}
+# Options of sentence encoders that change the result, with the values that `encode` agrees with.
+_RESULTS: dict[str, tuple[Any, ...]] = {
+    "convert_to_numpy": (True, None),
+    "convert_to_tensor": (False, None),
+    "output_value": ("sentence_embedding",),
+    "precision": ("float32",),
+    "truncate_dim": (None,),
 }
 _PARTS: dict[str, type[Any]] = {"counter": TermCounter, "weighting": TermWeighting, "dcot": DCoT}
 
@@ -275,6 +285,41 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
             return np.empty((0, dcot._n_features_out), dtype=dcot.layers_[0].coef_.dtype)
         return dcot._features(X)
 
+    def encode(self, texts: Any, **options: Any) -> NDArray[np.float32]:
+        """Dense rows of length one, as sentence encoders return them.
+
+        This is the call that BERTopic, KeyBERT, Chroma and others make. Inner products of rows are
+        cosines. Fit with ``n_components`` (256, say) for short rows.
+
+        Parameters
+        ----------
+        texts : one text, or texts of any kind that ``transform`` takes
+        **options : what callers pass to sentence encoders. ``batch_size``, ``show_progress_bar``,
+            ``device`` and others that do not change the result are accepted without effect.
+
+        Returns
+        -------
+        float32 array of shape (n_texts, n_features); (n_features,) for a single text
+
+        Raises
+        ------
+        InvalidParameterError : an option asks for something else than such an array, such as
+            ``convert_to_tensor=True``
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "wheat and corn", "opec oil"]
+        >>> model = DCoTVectorizer(n_components=2, random_state=0).fit(texts)
+        >>> model.encode("opec").shape, model.encode(["opec", "corn"]).shape
+        ((2,), (2, 2))
+        """
+        _refuse_other_results(options)
+        single = isinstance(texts, str)
+        features = self._features([texts] if single else texts)
+        rows = features.toarray() if sparse.issparse(features) else features
+        rows = normalize(rows.astype(np.float32), copy=False) if len(rows) else np.float32(rows)
+        return np.asarray(rows[0] if single else rows)
+
     def transform_to(
         self,
         raw_documents: Any,
@@ -473,6 +518,16 @@ def _owner(name: str) -> tuple[str, str]:
         f"DCoTVectorizer has no parameter {name!r}: it takes counter, weighting and dcot, and the "
         "parameters of TermCounter, TermWeighting and DCoT"
     )
+
+
+def _refuse_other_results(options: dict[str, Any]) -> None:
+    """Refuse options of sentence encoders that ask for something else than unit rows in float32."""
+    for name, value in options.items():
+        if name in _RESULTS and value not in _RESULTS[name]:
+            raise InvalidParameterError(
+                f"encode returns a NumPy array of float32, so {name} cannot be {value!r}: leave it "
+                "out, and convert the array"
+            )
 
 
 def _name_prototypes(dcot: DCoT, pipeline: TextPipeline) -> None:

@@ -375,3 +375,23 @@ def test_terms_seen_once_are_left_out_of_many_documents():
     assert list(streamed.vocabulary_) == ["common"]
     grown = DCoTVectorizer(n_prototypes=1).partial_fit(texts)
     assert len(grown.vocabulary_) == 1001
+
+
+@pytest.mark.parametrize("options", [{"n_components": 2}, {"output": "concat"}, {"dtype": float}])
+def test_encode_gives_unit_rows_of_the_features(options):
+    model = DCoTVectorizer(random_state=0, **options).fit(TEXTS)
+    features = dense(model.transform(TEXTS))
+    found = model.encode(pd.Series(TEXTS), batch_size=32, show_progress_bar=False, device="cpu")
+    assert isinstance(found, np.ndarray)
+    assert (found.dtype, found.shape) == (np.float32, features.shape)
+    lengths = np.linalg.norm(features, axis=1, keepdims=True)
+    np.testing.assert_allclose(found, features / lengths, atol=1e-6)
+    np.testing.assert_array_equal(model.set_output(transform="pandas").encode(TEXTS), found)
+    np.testing.assert_array_equal(model.encode(TEXTS[0]), model.encode(TEXTS[:1])[0])
+    assert model.encode([]).shape == (0, features.shape[1])
+
+
+def test_encode_refuses_options_that_ask_for_something_else():
+    model = DCoTVectorizer().fit(TEXTS)
+    with pytest.raises(DcotError, match="convert_to_tensor cannot be True: leave it out"):
+        model.encode(TEXTS, convert_to_tensor=True)
