@@ -317,7 +317,9 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         single = isinstance(texts, str)
         features = self._features([texts] if single else texts)
         rows = features.toarray() if sparse.issparse(features) else features
-        rows = normalize(rows.astype(np.float32), copy=False) if len(rows) else np.float32(rows)
+        rows = rows.astype(np.float32)
+        if len(rows):
+            rows = normalize(rows, copy=False)
         return np.asarray(rows[0] if single else rows)
 
     def transform_to(
