@@ -23,6 +23,7 @@ from dcot.classifier.labels import (
     without_zeros,
 )
 from dcot.classifier.learners import fit_linear
+from dcot.classifier.reliability import Reliability
 from dcot.classifier.ridge import KernelRidge
 from dcot.classifier.selection import (
     Candidate,
@@ -91,6 +92,7 @@ class FittedClassifier:
     estimator : the scikit-learn classifier, if it is another one than ridge
     temperature, calibrated : from decisions to probabilities
     estimate : how good it is
+    reliability : how often decisions of a probability are right; None with several labels
     cv_results, best_index : every candidate with its scores, and which one was chosen
     n_documents, n_labelled : how many documents were learned from
     known_terms : which terms occur in labelled documents
@@ -110,6 +112,7 @@ class FittedClassifier:
     temperature: float
     calibrated: bool
     estimate: Estimate
+    reliability: Reliability | None
     cv_results: dict[str, Any]
     best_index: int
     n_documents: int
@@ -249,8 +252,10 @@ def _finish(
         options.random_state,
     )
     held_out = selection.ridge.held_out if linear.held_out is None else linear.held_out
+    counts = training.counts[judged]
     # probabilities are those of documents as they come, so classes count as often as they occur
-    temperature, calibrated = calibrate(held_out, targets, training.counts[judged], exclusive)
+    temperature, calibrated = calibrate(held_out, targets, counts, exclusive)
+    chance = probabilities(held_out, temperature, exclusive)
     tfidf = KernelRidge.fit(input_kernel(rows[judged]), targets, weights=weights)
     return FittedClassifier(
         dcot=selection.fitted,
@@ -267,6 +272,7 @@ def _finish(
         estimate=estimate(
             selection.ridges, linear.held_out, tfidf, targets, exclusive, options.random_state
         ),
+        reliability=Reliability.of(chance, targets.argmax(axis=1), counts) if exclusive else None,
         cv_results=cv_results(selection, targets, exclusive),
         best_index=selection.best_index,
         n_documents=n_documents,

@@ -25,6 +25,7 @@ from dcot.classifier.fit import (
 )
 from dcot.classifier.label_issues import label_issues_of
 from dcot.classifier.labels import hits, read_labels
+from dcot.classifier.reliability import Reliability
 from dcot.classifier.selection import base_options, candidates_for
 from dcot.classifier.state import (
     add_classifier,
@@ -303,7 +304,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         decisions = fitted.decisions(self._read(documents))
         return decisions[:, 1] if fitted.exclusive and len(fitted.classes) == 2 else decisions
 
-    def predict(self, documents: Any, *, unknown: Any = _CLASSIFY) -> Any:
+    def predict(
+        self, documents: Any, *, unknown: Any = _CLASSIFY, abstain: float | None = None
+    ) -> Any:
         """Labels in the form that they were given in ``fit``.
 
         Parameters
@@ -311,8 +314,12 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         documents : texts or a matrix, as in ``fit``
         unknown : the label for documents without any known term (``has_known_terms``). By default
             they are classified like others, though nothing in them speaks for any class.
+        abstain : such as 0.9: give None to the least certain documents, so many that about 90 % of
+            the labels that are given are right, by the held-out decisions of ``fit``. For new
+            documents like the labelled ones; one label per document.
         """
         fitted = self._fitted()
+        least = 0.0 if abstain is None else self._reliability().answer_from(abstain)
         X = self._read(documents)
         decisions = fitted.decisions(X)
         if fitted.exclusive:
@@ -321,10 +328,45 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             return (decisions > 0).astype(int)
         else:
             return [tuple(fitted.classes[row].tolist()) for row in decisions > 0]
+        if abstain is not None:
+            if least == np.inf:
+                warnings.warn(
+                    f"no document is certain enough for abstain={abstain:g}, so none is given a "
+                    "label: label more documents, or ask for less",
+                    stacklevel=2,
+                )
+            unsure = fitted.probabilities(decisions).max(axis=1) < least
+            predicted = predicted.astype(object)
+            predicted[unsure] = None
         if unknown is not _CLASSIFY and not (known := _has_terms(X)).all():
             predicted = predicted.astype(object)
             predicted[~known] = unknown
         return predicted
+
+    def predict_sets(self, documents: Any, coverage: float = 0.9) -> list[tuple[Any, ...]]:
+        """For each document the classes that it may have, the most probable first.
+
+        With ``coverage=0.9`` the right class is among them for about 90 % of new documents like the
+        labelled ones. A certain document has one class, a doubtful one several.
+        """
+        fitted = self._fitted()
+        least = self._reliability().include_from(coverage)
+        chance = fitted.probabilities(fitted.decisions(self._read(documents)))
+        order = np.argsort(-chance, axis=1, kind="stable")
+        sizes = np.maximum((chance >= least).sum(axis=1), 1)
+        return [
+            tuple(fitted.classes[row[:size]].tolist())
+            for row, size in zip(order, sizes, strict=True)
+        ]
+
+    def _reliability(self) -> Reliability:
+        found = self._fitted().reliability
+        if found is None:
+            raise InvalidInputError(
+                "abstain and predict_sets need one label per document: with several, look at "
+                "predict_proba, class by class"
+            )
+        return found
 
     def has_known_terms(self, documents: Any) -> Array:
         """Whether each document has any term that the model knows."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dcot.classifier.estimate import Estimate, Score
 from dcot.classifier.fit import FittedClassifier
+from dcot.classifier.reliability import Reliability
 from dcot.classifier.selection import Candidate, layers_and_output
 from dcot.core.fit import FittedDCoT
 from dcot.errors import ModelFormatError
@@ -64,6 +65,9 @@ def add_classifier(
         "intercept": np.asarray(fitted.intercept, dtype=np.float64),
         "known_terms": np.asarray(fitted.known_terms, dtype=bool),
     }
+    if fitted.reliability is not None:
+        for name, value in vars(fitted.reliability).items():
+            contents.arrays[f"reliability.{name}"] = np.asarray(value)
     for name in (*_MEASURED, "rank_test_error"):
         contents.arrays[f"cv.{name}"] = np.asarray(fitted.cv_results[name])
 
@@ -127,11 +131,13 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
         raise ModelFormatError(f"there is no candidate {best}{DAMAGED}")
     coef = contents.array("coef", (len(classes), dcot.n_features)).astype(dcot.dtype, copy=False)
     strength = settings.get("strength")
+    kind = choice(settings, "labels", ("single", "indicator", "sets"))
+    estimate = _estimate(setting(settings, "estimate", dict))
     return FittedClassifier(
         dcot=dcot,
         candidate=candidate,
         classes=classes,
-        kind=choice(settings, "labels", ("single", "indicator", "sets")),
+        kind=kind,
         coef=coef,
         intercept=contents.array("intercept", (len(classes),)),
         strength=np.nan if strength is None else setting(settings, "strength", float),
@@ -139,7 +145,8 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
         estimator=None,  # its coefficients are all that is needed
         temperature=setting(settings, "temperature", float),
         calibrated=setting(settings, "calibrated", bool),
-        estimate=_estimate(setting(settings, "estimate", dict)),
+        estimate=estimate,
+        reliability=_reliability(contents, estimate.n) if kind == "single" else None,
         cv_results=found,
         best_index=best,
         n_documents=count(settings, "n_documents"),
@@ -188,6 +195,15 @@ def _cv_results(contents: Contents) -> dict[str, Any]:
         found[name] = contents.array(f"cv.{name}", (len(tried),), finite=False)
     found["rank_test_error"] = contents.array("cv.rank_test_error", (len(tried),), "i")
     return found
+
+
+def _reliability(contents: Contents, n: int) -> Reliability:
+    if not n:
+        raise ModelFormatError(f"the estimate is of no documents{DAMAGED}")
+    best, own, weights = (
+        contents.array(f"reliability.{name}", (n,)) for name in ("best", "own", "weights")
+    )
+    return Reliability(best, own, contents.array("reliability.right", (n,), "b"), weights)
 
 
 def _estimate(found: dict[str, Any]) -> Estimate:
