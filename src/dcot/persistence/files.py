@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.errors import ModelFolderError, ModelFormatError
+from dcot.errors import ModelFolderError, ModelFormatError, OutOfMemoryError
+from dcot.runtime.resources import format_bytes, free_memory
 
 if sys.platform != "win32":
     import fcntl
 
 BYTES_PER_STEP = 1 << 22
+ALWAYS_READ_BYTES = 1 << 26  # less is read without asking how much memory is free
 
 _ADVICE = {
     errno.ENOSPC: "free some space, or save elsewhere",
@@ -123,6 +125,16 @@ def read_into(file: FileIO, size: int, update: Callable[[Any], None]) -> NDArray
     if done < size:
         raise ModelFormatError(f"a file has {done} bytes where {size} were expected: it is cut off")
     return buffer
+
+
+def check_memory(what: str, size: int, advice: str) -> None:
+    """Refuse what is larger than the memory that is free, before it is allocated."""
+    free = free_memory() if size > ALWAYS_READ_BYTES else None
+    if free is not None and size > free:
+        raise OutOfMemoryError(
+            f"{what} has {format_bytes(size)}, and {format_bytes(free)} of memory are free: "
+            f"{advice}"
+        )
 
 
 def checksum(buffer: Any) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.errors import InvalidParameterError, ModelFormatError
+from dcot.persistence.files import check_memory
 
 Array = NDArray[Any]
 
@@ -75,6 +76,8 @@ def widened(name: str, small: Array, scale: Array | None) -> Array:
             f"the array {name!r} has {small.dtype} values without a float32 scale for each column: "
             "the folder was damaged or changed; save the model again"
         )
+    advice = "load it where more is free, or save it with precision=None and load it with mmap=True"
+    check_memory(f"the array {name!r} as float32", 4 * small.size, advice)
     wide = small.astype(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         wide *= scale

@@ -7,19 +7,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from dcot.errors import ModelFormatError, OutOfMemoryError
+from dcot.errors import ModelFormatError
 from dcot.persistence import tensors
 from dcot.persistence.contents import DAMAGED, Contents, check_arrays
-from dcot.persistence.files import checksum, explained, plain_file, read_into
+from dcot.persistence.files import check_memory, checksum, explained, plain_file, read_into
 from dcot.persistence.manifest import FileEntry, Manifest, from_json, read_manifest
 from dcot.persistence.writing import folder_of
-from dcot.runtime.resources import format_bytes, free_memory
 
 # What save() writes: checked before it is parsed, because 64 MB of "[]" are gigabytes of lists.
 _LIST_OF_STRINGS = re.compile(rb'\[\n(?: "(?:[^"\\\n]|\\[^\n])*+",?\n)*+\]\n')
-
-
-ALWAYS_READ_BYTES = 1 << 26  # smaller files are read without asking how much memory is free
 
 
 def read_folder(path: Any, *, mmap: bool = False, verify: bool | None = None) -> Contents:
@@ -84,22 +80,12 @@ def _arrays(folder: Path, entry: FileEntry, mmap: bool, verify: bool) -> Any:
             found = checksum(buffer) if verify else entry.sha256
         else:
             digest = hashlib.sha256()
-            _check_memory(path, size)
+            advice = "load it with mmap=True, which leaves it on the disk"
+            check_memory(str(path), size, advice)
             buffer = read_into(file, size, digest.update if verify else lambda piece: None)
             found = digest.hexdigest() if verify else entry.sha256
     _check_sum(path, found, entry)
     return tensors.views(buffer, path)
-
-
-def _check_memory(path: Path, size: int) -> None:
-    if size <= ALWAYS_READ_BYTES:
-        return
-    free = free_memory()
-    if free is not None and size > free:
-        raise OutOfMemoryError(
-            f"{path} has {format_bytes(size)}, and {format_bytes(free)} of memory are free: load "
-            "it with mmap=True, which leaves it on the disk"
-        )
 
 
 def _check_size(path: Path, size: int, entry: FileEntry) -> None:
