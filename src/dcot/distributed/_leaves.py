@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -157,7 +157,7 @@ def _own(total: Any) -> Any:
     """A total that may be changed: results of other tasks are not ours."""
     if isinstance(total, list):  # of parts, which are replaced, never changed
         return list(total)
-    return pickle.loads(pickle.dumps(total, protocol=5))
+    return deepcopy(total)
 
 
 def size_of(value: Any) -> int:
