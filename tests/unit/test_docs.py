@@ -1,4 +1,4 @@
-"""The code in the documentation runs."""
+"""The code in the documentation runs, its links lead somewhere, and no figure is there twice."""
 
 from __future__ import annotations
 
@@ -28,14 +28,21 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("page", ["index.md", "classifier.md"])
+ROOT = DOCS.parent
+PAGES = sorted({*DOCS.rglob("*.md")} - {*(DOCS / "tables").glob("*.md")})
+TUTORIALS = sorted((DOCS / "tutorials").glob("*.py"))
+WRITTEN_BY_THE_BUILD = {DOCS / "reference" / "command.md"} | {
+    path.with_suffix(".md") for path in TUTORIALS
+}
+
+
 @pytest.mark.filterwarnings("ignore:dCoT .* does not beat TF-IDF")
-def test_code_blocks_run(page, capsys):
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.S)
+def test_code_of_the_page_on_classifiers_runs(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "classifier.md").read_text(), re.S)
     assert blocks
     namespace = dict(NAMES)
     for block in blocks:
-        exec(compile(block, page, "exec"), namespace)
+        exec(compile(block, "classifier.md", "exec"), namespace)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -49,10 +56,33 @@ def test_code_of_the_page_on_scaling_runs(tmp_path):
     assert names["features"].exists()
 
 
-def test_pages_of_the_navigation_exist():
-    navigation = (DOCS.parent / "mkdocs.yml").read_text()
-    for page in re.findall(r": (\w+\.md)$", navigation, re.M):
-        assert (DOCS / page).exists(), page
+def test_the_navigation_has_every_page_once():
+    navigation = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    pages = {page for page in PAGES if page.parent.name != "experiments"} | WRITTEN_BY_THE_BUILD
+    assert sorted(navigation) == sorted(str(page.relative_to(DOCS)) for page in pages)
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *PAGES, *TUTORIALS], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_links_lead_somewhere(page):
+    here = DOCS if page.parent.name == "experiments" else page.parent  # included from there
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.S)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (here / path).resolve() if path else page
+        assert target.exists() or target in WRITTEN_BY_THE_BUILD, link
+        if anchor and target.exists():
+            assert anchor in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings, as mkdocs makes them."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    titles = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w]+", "-", title.lower()).strip("-") for title in titles}
 
 
 def test_tables_come_from_the_benchmarks():

@@ -1,4 +1,4 @@
-"""What the README shows runs as it is printed."""
+"""What the README shows runs as it is printed, and prints what it shows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from tests.unit.cli.running import run, write_corpora
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+SCREENS = 2 * 50  # lines
 
 
-def test_the_python_example_runs(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
-    names: dict[str, object] = {}
-    exec(compile(code, "README.md", "exec"), names)  # the example itself
-    assert "TF-IDF" in capsys.readouterr().out
+def test_the_example_prints_what_it_shows(capsys):
+    code, shown = re.search(r"```python\n(.*?)```\s+```text\n(.*?)```", README, re.S).groups()
+    exec(compile(code, "README.md", "exec"), {})  # the example itself
+    printed = capsys.readouterr().out
+    assert_alike(printed, shown)
 
 
 def test_the_commands_run(tmp_path, monkeypatch):
@@ -28,3 +29,25 @@ def test_the_commands_run(tmp_path, monkeypatch):
         assert program == "dcot"
         done = run(*arguments)
         assert done.code == 0, done.err
+
+
+def test_it_fits_on_two_screens():
+    assert len(README.splitlines()) <= SCREENS
+
+
+def assert_alike(printed: str, shown: str) -> None:
+    """The same words; numbers may differ by what another machine or a change of defaults does."""
+    left, right = ([_number(part) for part in text.split()] for text in (printed, shown))
+    assert len(left) == len(right), printed
+    for found, expected in zip(left, right, strict=True):
+        if isinstance(expected, float) and isinstance(found, float):
+            assert abs(found - expected) <= (0.05 if abs(expected) < 1 else 3), printed
+        else:
+            assert found == expected, printed
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text.strip("%,;()"))
+    except ValueError:
+        return text

@@ -22,6 +22,8 @@ def ndcg(ranked: Sequence[Hashable], relevant: Judgements, k: int = 10) -> float
     ranked : ids, the best first
     relevant : grades of the relevant documents by id; those not named have grade 0
 
+    Examples
+    --------
     >>> round(ndcg(["a", "x", "b"], {"a": 1, "b": 1}), 3)
     0.92
     """

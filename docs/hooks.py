@@ -1,0 +1,123 @@
+"""What mkdocs does besides Markdown: tutorials are run, formulas and the command's help rendered.
+
+A tutorial is a plain Python file in ``docs/tutorials``. ``# %%`` starts a cell, the comment lines
+right after it are its text. A page shows each cell, what it printed, and its last value if that is
+a figure. Set ``DCOT_DOCS_RUN=0`` to leave the code unrun, which is quicker while writing.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from latex2mathml.converter import convert
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from typer.testing import CliRunner
+
+from dcot.cli.app import app
+
+DOCS = Path(__file__).parent
+FORMULA = re.compile(r"```math\n(.+?)```|\$`(.+?)`\$", re.S)
+RUN = os.environ.get("DCOT_DOCS_RUN") != "0"
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for path in sorted((DOCS / "tutorials").glob("*.py")):
+        page, pictures = tutorial(path)
+        folder = "tutorials"
+        files.append(File.generated(config, f"{folder}/{path.stem}.md", content=page))
+        for name, content in pictures.items():
+            files.append(File.generated(config, f"{folder}/{name}", content=content))
+    files.append(File.generated(config, "reference/command.md", content=command_help()))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    return FORMULA.sub(_formula, markdown)
+
+
+def _formula(match: re.Match[str]) -> str:
+    """MathML, which browsers draw by themselves."""
+    block, inline = match.groups()
+    if block is None:
+        return convert(inline)
+    return f'<div class="formula">{convert(block.strip(), display="block")}</div>'
+
+
+def cells(source: str) -> Iterator[tuple[str, str]]:
+    """``(text, code)`` of each cell; the first is the module's docstring.
+
+    >>> list(cells('\"\"\"# Title\"\"\"\\n\\n# %%\\n# Why.\\nx = 1\\n'))
+    [('# Title', ''), ('Why.', 'x = 1')]
+    """
+    yield ast.get_docstring(ast.parse(source)) or "", ""
+    for cell in re.split(r"^# %%.*\n", source, flags=re.M)[1:]:
+        lines = cell.splitlines()
+        end = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+        text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in lines[:end])
+        yield text, "\n".join(lines[end:]).strip()
+
+
+def tutorial(path: Path) -> tuple[str, dict[str, bytes]]:
+    """The page of a tutorial, and its pictures by name."""
+    names: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
+    parts, pictures = [], {}
+    for text, code in cells(path.read_text(encoding="utf-8")):
+        parts.append(text)
+        if not code:
+            continue
+        parts.append(f"```python\n{code}\n```")
+        said, value = run(code, names) if RUN else ("", None)
+        if said:
+            parts.append(f"```text\n{said.rstrip()}\n```")
+        if hasattr(value, "savefig"):
+            name = f"{path.stem}-{len(pictures) + 1}.png"
+            pictures[name] = _png(value)
+            parts.append(f"![]({name})")
+    source = f"*This page is `docs/tutorials/{path.name}`, run when the documentation was built.*"
+    return "\n\n".join([*parts, source]) + "\n", pictures
+
+
+def run(code: str, names: dict[str, Any]) -> tuple[str, Any]:
+    """What the code prints, and the value of its last line if that is an expression."""
+    tree = ast.parse(code)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exec(compile(tree, "tutorial", "exec"), names)
+        value = None
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), "tutorial", "eval"), names)
+    return out.getvalue(), value
+
+
+def _png(figure: Any) -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=130, facecolor="white")
+    return out.getvalue()
+
+
+def command_help() -> str:
+    """A page with the help of every command."""
+    group = typer.main.get_command(app)
+    parts = ["# The command's help", _help()]
+    for name, command in group.commands.items():
+        parts += [f"## dcot {name}", _help(name)]
+        for inner in getattr(command, "commands", ()):
+            parts += [f"### dcot {name} {inner}", _help(name, inner)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _help(*arguments: str) -> str:
+    shown = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1"}).invoke(app, [*arguments, "--help"])
+    return f"```text\n{shown.stdout.rstrip()}\n```"
