@@ -32,20 +32,38 @@ def one_word_values(layers: Sequence[Layer], place: int, weigh: Weigh) -> Array:
     return np.asarray(unit * (layers[0].coef_ @ back), dtype=np.float64)
 
 
+def term_lengths(layers: Sequence[Layer]) -> Array | None:
+    """Lengths of the values of all terms, which make ``cosines`` quick; None with squashing."""
+    if not _linear(layers):
+        return None
+    coef = layers[0].coef_
+    parts = [
+        _lengths(_deepened(coef[rows], layers)) for rows in row_blocks(len(coef), coef[:1].nbytes)
+    ]
+    return np.concatenate(parts)
+
+
 def cosines(
-    layers: Sequence[Layer], column: int, k: int, weigh: Weigh, first: Array
+    layers: Sequence[Layer],
+    column: int,
+    k: int,
+    weigh: Weigh,
+    first: Array,
+    lengths: Array | None = None,
 ) -> tuple[Array, Array]:
     """The k other terms whose values, the bias subtracted, have the largest cosine with a term's.
 
     Of equal cosines, the term with the larger entry in ``first`` comes first. A term without
-    values (never seen, or removed by shrinkage) is near nothing.
+    values (never seen, or removed by shrinkage) is near nothing. ``lengths`` are those that
+    ``term_lengths`` gives for these layers, if they are known.
     """
     if not _linear(layers):
         cosine = _by_comparing_all(layers, column, weigh)
-    elif len(layers) == 1:
+    elif len(layers) == 1 or lengths is not None:
         coef = layers[0].coef_
-        lengths = _lengths(coef)
-        cosine = _ratio(coef @ coef[column], lengths, float(lengths[column]))
+        lengths = _lengths(coef) if lengths is None else lengths
+        target = _deepened(coef[column], layers)
+        cosine = _ratio(coef @ _back(target, layers), lengths, float(lengths[column]))
     else:
         cosine = _by_bounds(layers, column, k)
     return _largest(cosine, column, k, first, _tie(layers))
@@ -70,20 +88,10 @@ def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> Array:
     """
     coef = layers[0].coef_
 
-    def deepened(rows: Array) -> Array:
-        for layer in layers[1:]:
-            rows = rows @ layer.coef_
-        return rows
-
-    def back(vectors: Array) -> Array:
-        for layer in reversed(layers[1:]):
-            vectors = layer.coef_ @ vectors
-        return vectors
-
-    target = deepened(coef[column][None, :])[0]
+    target = _deepened(coef[column], layers)
     own = float(np.linalg.norm(target))
-    products = coef @ back(target)
-    shortest = _lengths(coef @ back(_leading(deepened, back, coef.shape[1], coef.dtype)))
+    products = coef @ _back(target, layers)
+    shortest = _lengths(coef @ _back(_leading(layers), layers))
     bounds = _bounds(products, shortest, own)
     order = np.argsort(-bounds, kind="stable")
     exact = np.full(len(coef), -np.inf)
@@ -92,17 +100,30 @@ def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> Array:
         # the term itself is among the best, hence k + 1; ties go on
         if start >= k and np.sort(exact)[-k - 1] > bounds[some[0]] + _tie(layers):
             break
-        exact[some] = _ratio(products[some], _lengths(deepened(coef[some])), own)
+        exact[some] = _ratio(products[some], _lengths(_deepened(coef[some], layers)), own)
     return exact
 
 
-def _leading(
-    deepened: Callable[[Array], Array], back: Callable[[Array], Array], width: int, dtype: Any
-) -> Array:
+def _deepened(rows: Array, layers: Sequence[Layer]) -> Array:
+    """From what layer 1 gives to what the last layer gives, without squashing or bias."""
+    for layer in layers[1:]:
+        rows = rows @ layer.coef_
+    return rows
+
+
+def _back(vectors: Array, layers: Sequence[Layer]) -> Array:
+    """The same from the last layer to the first."""
+    for layer in reversed(layers[1:]):
+        vectors = layer.coef_ @ vectors
+    return vectors
+
+
+def _leading(layers: Sequence[Layer]) -> Array:
     """Orthonormal directions in which the later layers are strong; any will do, these do well."""
+    width, dtype = layers[0].coef_.shape[1], layers[0].coef_.dtype
     generator = np.random.default_rng(0)
     start = generator.standard_normal((width, min(N_DIRECTIONS, width))).astype(dtype)
-    return np.linalg.qr(deepened(back(start).T).T)[0]
+    return np.linalg.qr(_deepened(_back(start, layers).T, layers).T)[0]
 
 
 def _bounds(products: Array, shortest: Array, own: float) -> Array:

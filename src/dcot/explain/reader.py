@@ -55,6 +55,7 @@ class Reader:
     analyze : from a text to its terms; None for a model of matrices
     frequency : larger for more common terms; equal similarities are listed in this order
     hint : what to do about an unknown word
+    lengths : of the terms in the last layer (``term_lengths``), where many are asked about
     """
 
     layers: Sequence[Layer]
@@ -65,6 +66,7 @@ class Reader:
     analyze: Callable[[str], list[str]] | None = None
     frequency: Array | None = None
     hint: str = "it was not in the documents, or was left out when they were counted"
+    lengths: Array | None = None
 
     @classmethod
     def of_matrix(
@@ -175,7 +177,8 @@ class Reader:
         first = self.frequency
         if first is None:  # prototypes are chosen for being common
             first = np.isin(np.arange(len(self.terms)), self.prototypes)
-        places, values = cosines(self.layers[:depth], column, k, self.weigh, first)
+        lengths = self.lengths if depth == len(self.layers) else None
+        places, values = cosines(self.layers[:depth], column, k, self.weigh, first, lengths)
         title = f"nearest to {self.terms[column]} (layer {depth})"
         return self._ranked(title, "similarity", places, values)
 

@@ -55,7 +55,7 @@ class Trace:
         for number, layer in enumerate(layers):
             if number:
                 inputs = np.vstack([added[-1], empty[-1]])
-                step, at_zero = inputs @ layer.coef_.astype(np.float64)
+                step, at_zero = inputs @ layer.coef_.astype(np.float64, copy=False)
                 at_zero = at_zero + layer.intercept_
             slope, start = _line(layer.squash, at_zero, step)
             slopes.append(slope)
@@ -74,7 +74,7 @@ class Trace:
         """
         parts = np.asarray(amounts, dtype=np.float64) * self.slopes[depth - 1]
         for number in range(depth - 1, 0, -1):
-            parts = parts @ self.layers[number].coef_.T.astype(np.float64)
+            parts = parts @ self.layers[number].coef_.T.astype(np.float64, copy=False)
             parts = parts * self.slopes[number - 1]
         return parts
 
