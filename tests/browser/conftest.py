@@ -13,6 +13,7 @@ import pytest
 from tests.unit.web.conftest import texts_and_topics, wait
 
 from dcot.web.documents import Documents
+from dcot.web.explore.run import explore_app
 from dcot.web.label import label_app
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access
@@ -135,12 +136,49 @@ def serving(corpus, space, tmp_path):
         one.stop()
 
 
+class Exploring:
+    """An exploring server in a thread."""
+
+    def __init__(self, explorer):
+        self.explorer = explorer
+        self.listening = listen("127.0.0.1", 0)
+        self.access = Access(port=self.listening.getsockname()[1])
+        self.server = server_of(explore_app(explorer, self.access))
+        self.thread = threading.Thread(target=serve, args=(self.server, self.listening))
+        self.thread.start()
+        wait(lambda: self.server.started)
+
+    def at(self, path):
+        """The address of a view, with the token."""
+        mark = "&" if "?" in path else "?"
+        return f"http://127.0.0.1:{self.access.port}{path}{mark}token={self.access.token}"
+
+    def stop(self):
+        self.server.should_exit = True
+        self.thread.join()
+        self.listening.close()
+
+
+@pytest.fixture(scope="module")
+def exploring():
+    """Starts servers for explorers."""
+    started = []
+
+    def start(explorer):
+        started.append(Exploring(explorer))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
 class Command:
-    """``dcot label`` in a process of its own."""
+    """A command that serves a page, in a process of its own."""
 
     def __init__(self, folder, *arguments):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "dcot", "label", *arguments, "--no-open"],
+            [sys.executable, "-m", "dcot", *arguments, "--no-open"],
             cwd=folder,
             stderr=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -159,11 +197,11 @@ class Command:
 
 @pytest.fixture
 def command(tmp_path):
-    """Starts ``dcot label`` in an empty folder."""
+    """Starts ``dcot label``, or another command that serves a page, in an empty folder."""
     started = []
 
-    def start(*arguments):
-        started.append(Command(tmp_path, *arguments))
+    def start(*arguments, name="label"):
+        started.append(Command(tmp_path, name, *arguments))
         assert started[-1].address, started[-1].process.communicate()
         return started[-1]
 

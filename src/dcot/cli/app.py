@@ -15,6 +15,7 @@ from dcot.cli import (
     demo,
     evaluate,
     explain,
+    explore,
     fit,
     index,
     info,
@@ -58,7 +59,7 @@ def _add(
 for _panel, _modules in {
     "Features": (fit, transform),
     "Classes": (label, audit, train, predict, evaluate, suggest, refit),
-    "Reading": (explain, similar),
+    "Reading": (explore, explain, similar),
     "Search": (index, search),
     "More": (info, demo),
 }.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -109,6 +109,21 @@ class Corpus:
         if next(iter(reader), None) is None:
             raise self._empty()
         return reader
+
+    def with_all_columns(self) -> Corpus:
+        """The same with every other column as metadata, if it is one table."""
+        self.check()
+        path = Path(self.sources[0]).expanduser()
+        if len(self.sources) > 1 or _known(self.sources[0]) or not path.is_file():
+            return self
+        from dcot.text.tables import column_names, files_at, text_columns
+
+        [(file, kind)] = files_at(path, self.format)
+        names = column_names(file, kind, self._options)
+        texts = text_columns(names, self._options.text, str(path)) if names else []
+        used = {*texts, self.label, self.identifier}
+        others = [name for name in names if name not in used and names.count(name) == 1]
+        return replace(self, metadata=tuple(others))
 
     def whole(self) -> Batch:
         """All documents at once."""

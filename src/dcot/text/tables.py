@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -331,6 +332,22 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 # -- columns ------------------------------------------------------------------------------------
+
+
+def column_names(path: Path, kind: str, options: ReadOptions) -> list[str]:
+    """The columns of a table; of JSON lines, those of the first objects. None of plain text."""
+    if kind == "parquet":
+        with _explained(path):
+            return list(pl.scan_parquet(path, glob=False).collect_schema().names())
+    if kind not in ("csv", "tsv", "jsonl"):
+        return []
+    with opened(path) as stream:
+        lines = DecodedFile(path, stream, options.errors, options.encoding)
+        if kind != "jsonl":
+            separator = options.separator or ("," if kind == "csv" else "\t")
+            return next(csv.reader(lines, delimiter=separator), [])
+        first = [json.loads(line) for line in islice(lines, 100) if line.strip()]
+    return list(dict.fromkeys(name for one in first if isinstance(one, dict) for name in one))
 
 
 def text_columns(names: Sequence[str], wanted: Sequence[str], where: str) -> list[str]:

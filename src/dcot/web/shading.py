@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+from dcot.text import TermCounter
 
 MAX_SHOWN = 20_000  # characters of a document that a page shows
 _WORD = re.compile(r"\w+")
@@ -36,3 +38,14 @@ def shaded(text: str, shares: Callable[[Sequence[str]], Sequence[float]]) -> lis
     if end < len(text) or not pieces:
         pieces.append((text[end:], 0.0))
     return pieces
+
+
+def shares_of(
+    counter: TermCounter, words: Sequence[str], shares: Mapping[int, float]
+) -> list[float]:
+    """The shares of words as they stand in a text, by the columns of their terms."""
+    if not words or not shares:
+        return [0.0] * len(words)
+    counts = counter.transform(list(words))
+    spans = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
+    return [sum(shares.get(int(k), 0.0) for k in counts.indices[i:j]) for i, j in spans]

@@ -21,6 +21,7 @@ from dcot.core.centred import Matrix
 from dcot.core.representation import Representation
 from dcot.errors import DcotError
 from dcot.vectorizer import DCoTVectorizer
+from dcot.web.shading import shares_of
 
 Array = NDArray[Any]
 
@@ -105,11 +106,7 @@ class Space:
 
     def shares_of(self, words: Sequence[str], shares: Mapping[int, float]) -> list[float]:
         """The shares of words as they stand in a text, by the columns of their terms."""
-        if not words or not shares:
-            return [0.0] * len(words)
-        counts = self.vectorizer.counter_.transform(list(words))
-        spans = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
-        return [sum(shares.get(int(k), 0.0) for k in counts.indices[i:j]) for i, j in spans]
+        return shares_of(self.vectorizer.counter_, words, shares)
 
 
 def learn_space(texts: Sequence[str], seed: int = 0) -> Space | None:

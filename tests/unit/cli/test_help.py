@@ -24,6 +24,7 @@ COMMANDS = [
     "suggest",
     "refit",
     "explain",
+    "explore",
     "similar",
     "index",
     "search",

@@ -1,0 +1,165 @@
+"""What the exploring page asks for, and other programs may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcot.errors import UnknownTermError
+from dcot.explain import LayerMeaning, Meaning
+from dcot.web.explore.explorer import Explorer
+from dcot.web.routes import Failure, Operation
+from dcot.web.schema import integer, record, text
+
+MAX_TEXT = 100_000  # characters to write
+MAX_FROM = 6  # words beside a prototype
+PROTOTYPES = 10  # of each layer
+
+_WORD = text(200, 1)
+
+
+class ExploreApi:
+    """The operations of an explorer."""
+
+    def __init__(self, explorer: Explorer) -> None:
+        self.explorer = explorer
+
+    def operations(self) -> list[Operation]:
+        unknown = {404: "Not a word of the model; `near` has words that are spelled alike"}
+        focus = record({"layer": integer(1, 100), "prototype": _WORD})
+        return [
+            Operation("GET", "/about", "What is explored, and what is ready", self.about),
+            Operation(
+                "POST",
+                "/write",
+                "A text, translated into prototypes layer by layer",
+                self.write,
+                body=record({"text": text(MAX_TEXT)}, focus=focus),
+            ),
+            Operation(
+                "GET",
+                "/words",
+                "Words that begin like this, the most common first",
+                self.words,
+                {"start": text(200), "n": integer(1, 100)},
+            ),
+            Operation(
+                "GET",
+                "/word",
+                "One word: prototypes, neighbours, frequency, cohort",
+                self.word,
+                {"word": _WORD, "n": integer(1, 50)},
+                ["word"],
+                failures=unknown,
+            ),
+        ]
+
+    # -- the whole --------------------------------------------------------------------------
+
+    def about(self) -> dict[str, Any]:
+        explorer, subject = self.explorer, self.explorer.subject
+        classifier, corpus = subject.classifier, subject.corpus
+        return {
+            "name": subject.name,
+            "kind": "DCoTClassifier" if classifier is not None else "DCoTVectorizer",
+            "learned_here": subject.learned_here,
+            "terms": len(explorer.terms),
+            "prototypes": len(explorer.reader.prototypes),
+            "layers": len(explorer.reader.layers),
+            "classes": [] if classifier is None else [str(one) for one in classifier.classes_],
+            "documents": 0 if corpus is None else len(corpus),
+            "examples": explorer.examples,
+            "phase": explorer.phase,
+            "problem": explorer.problem,
+        }
+
+    # -- writing ----------------------------------------------------------------------------
+
+    def write(self, text: str, focus: dict[str, Any] | None = None) -> dict[str, Any]:
+        explorer = self.explorer
+        row = sp.csr_array(explorer.reader.read([text]))
+        meaning = explorer.tracer.meaning(row, text, PROTOTYPES)
+        decision = explorer.decision(row)
+        if focus is None and decision is not None:
+            shares, by = decision.shares, decision.why
+        else:
+            shares, by = _shares_in(meaning, focus)
+        return {
+            "layers": [_layer(meaning, part) for part in meaning.layers],
+            "known": len(meaning.words),
+            "pieces": explorer.pieces(text, row.indices, shares),
+            "shaded_by": by,
+            "classes": [] if decision is None else decision.classes,
+        }
+
+    # -- words ------------------------------------------------------------------------------
+
+    def words(self, start: str = "", n: int = 12) -> dict[str, Any]:
+        found = self.explorer.completions(start, n)
+        if not found and start != start.lower():
+            found = self.explorer.completions(start.lower(), n)
+        return {"words": found}
+
+    def word(self, word: str, n: int = 12) -> dict[str, Any]:
+        explorer = self.explorer
+        reader = explorer.reader
+        try:
+            column = reader.column(word)
+        except UnknownTermError as error:
+            raise Failure(
+                404, f"{word!r} is not a word of this model", near=error.suggestions
+            ) from error
+        name, counts = explorer.terms[column], explorer.document_frequency
+        prototype = bool(explorer.is_prototype[column])
+        meaning = explorer.tracer.meaning(reader.weigh(reader._counted([column])), name, PROTOTYPES)
+        cohort = reader.cohort(name, n, None, True) if prototype else ()
+        return {
+            "word": name,
+            "documents": None if counts is None else int(counts[column]),
+            "rank": int((explorer.commonness > explorer.commonness[column]).sum()) + 1,
+            "prototype": prototype,
+            "layers": [_layer(meaning, part) for part in meaning.layers],
+            "neighbours": _ranked(reader.similar(name, n, None)),
+            "cohort": _ranked(cohort),
+        }
+
+
+# -- what people read -------------------------------------------------------------------------
+
+
+def _ranked(found: Iterable[tuple[str, float]]) -> list[dict[str, Any]]:
+    return [{"word": word, "value": _short(value)} for word, value in found]
+
+
+def _layer(meaning: Meaning, part: LayerMeaning) -> dict[str, Any]:
+    """The strongest prototypes of a layer, each with the words that made it."""
+    prototypes = []
+    for place, (name, value) in enumerate(part.top()):
+        shares = part.shares[:, place]
+        order = np.argsort(-np.abs(shares), kind="stable")[:MAX_FROM]
+        words = [[meaning.words[k], _short(shares[k])] for k in order]
+        prototypes.append({"word": name, "value": _short(value), "from": words})
+    return {"layer": part.layer, "prototypes": prototypes}
+
+
+def _shares_in(meaning: Meaning, focus: Mapping[str, Any] | None) -> tuple[Any, str]:
+    """The shares of the words in one prototype, or in the last layer as a whole."""
+    if focus is not None and 1 <= focus["layer"] <= len(meaning.layers):
+        part = meaning.layer(focus["layer"])
+        shown = [name for name, _ in part.top()]
+        if focus["prototype"] in shown:
+            place = shown.index(focus["prototype"])
+            return part.shares[:, place], f"{focus['prototype']} in layer {part.layer}"
+    return meaning.layers[-1].word_shares, "the whole"
+
+
+def _short(value: Any) -> float:
+    """Four figures are enough for a page.
+
+    >>> _short(0.123456)
+    0.1235
+    """
+    return float(f"{float(value):.4g}")

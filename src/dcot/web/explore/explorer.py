@@ -1,0 +1,169 @@
+"""What is known about a subject: its words at once, its documents and maps from the background."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcot.classifier.explanation import term_shares
+from dcot.explain import Reader
+from dcot.explain.neighbours import term_lengths
+from dcot.search import SearchIndex
+from dcot.web.explore.subject import Subject
+from dcot.web.shading import Piece, shaded, shares_of
+from dcot.web.space import Space, space_of
+
+Array = NDArray[Any]
+
+MAX_CLASSES = 6  # shown with a probability
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Classes with their probabilities, the best first; and each term's share in the decision."""
+
+    classes: list[dict[str, Any]]
+    shares: Array
+    why: str
+
+
+class Explorer:
+    """A subject, and values that a background thread fills in one after the other.
+
+    Attributes
+    ----------
+    reader : answers questions about words
+    tracer : the same, quicker at what texts mean
+    phase : ``"reading"`` documents, ``"drawing"`` the map, ``"ready"``, or ``"failed"``
+    problem : why it failed
+    """
+
+    def __init__(self, subject: Subject, seed: int = 0) -> None:
+        self.subject, self.seed = subject, seed
+        self.reader: Reader = subject.vectorizer._reader()
+        self.tracer = _in_double_precision(self.reader)
+        self.phase, self.problem = "reading", ""
+        self.space: Space | None = None
+        self.index: SearchIndex | None = None
+        self._thread = threading.Thread(target=self._prepare, name="dcot-explore", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read the documents in the background."""
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Until everything is there."""
+        self._thread.join()
+
+    def close(self) -> None:
+        """Let go of files."""
+
+    def _prepare(self) -> None:
+        try:
+            self.prepare()
+        except Exception as error:  # whatever it is, the page has to say it
+            self.problem, self.phase = str(error) or type(error).__name__, "failed"
+
+    def prepare(self) -> None:
+        """Read the documents."""
+        subject = self.subject
+        if subject.corpus is not None:
+            texts = subject.corpus.documents.texts
+            self.space = space_of(subject.vectorizer, texts, self.seed)
+            index = subject.index
+            if index is None:
+                index = SearchIndex(subject.vectorizer).add(list(texts))
+            self.index = index
+        self.reader = replace(self.reader, lengths=term_lengths(self.reader.layers))
+        self.phase = "ready"
+
+    # -- words ------------------------------------------------------------------------------
+
+    @cached_property
+    def terms(self) -> list[str]:
+        return [str(term) for term in self.reader.terms]
+
+    @cached_property
+    def is_prototype(self) -> Array:
+        found = np.zeros(len(self.terms), dtype=bool)
+        found[self.reader.prototypes] = True
+        return found
+
+    @cached_property
+    def commonness(self) -> Array:
+        """Larger for terms that more documents have."""
+        assert self.reader.frequency is not None
+        return self.reader.frequency
+
+    @cached_property
+    def _alphabetical(self) -> tuple[list[str], Array]:
+        order = np.array(sorted(range(len(self.terms)), key=self.terms.__getitem__), dtype=np.intp)
+        return [self.terms[column] for column in order], order
+
+    def completions(self, start: str, k: int) -> list[str]:
+        """Terms that begin like this, the most common first; all begin like the empty start."""
+        words, order = self._alphabetical
+        low = bisect_left(words, start)
+        high = bisect_left(words, start + "\U0010ffff")
+        among = order[low:high]
+        best = among[np.argsort(-self.commonness[among], kind="stable")[:k]]
+        return [self.terms[column] for column in best]
+
+    @cached_property
+    def document_frequency(self) -> Array | None:
+        """How many documents have each term."""
+        if self.space is None:
+            return None
+        return np.bincount(self.space.X.indices, minlength=len(self.terms))
+
+    @cached_property
+    def examples(self) -> list[str]:
+        """Texts to try: the beginnings of a few documents, or common words."""
+        corpus = self.subject.corpus
+        if corpus is None:
+            return self.completions("", 3)
+        texts = corpus.documents.texts
+        some = (" ".join(texts[k * len(texts) // 40][:400].split()) for k in range(40))
+        short = [text if len(text) <= 90 else f"{text[:89]}…" for text in some if len(text) > 20]
+        return list(dict.fromkeys(short))[:3]
+
+    # -- texts ------------------------------------------------------------------------------
+
+    def decision(self, row: Any) -> Decision | None:
+        """What the classifier decides about a document, a matrix of one row."""
+        classifier = self.subject.classifier
+        if classifier is None:
+            return None
+        fitted = classifier._fitted()
+        decisions = fitted.decisions(row)
+        chances = fitted.probabilities(decisions)[0]
+        order = np.argsort(-decisions[0], kind="stable")
+        names = [str(name) for name in fitted.classes]
+        weights, why = fitted.coef[order[0]].astype(np.float64), names[order[0]]
+        if len(order) > 1 and fitted.exclusive:
+            weights = weights - fitted.coef[order[1]]
+            why = f"{names[order[0]]} rather than {names[order[1]]}"
+        listed = [
+            {"name": names[k], "probability": round(float(chances[k]), 4)}
+            for k in order[:MAX_CLASSES]
+        ]
+        return Decision(listed, term_shares(row, fitted.dcot, weights), why)
+
+    def pieces(self, text: str, columns: Array, shares: Array) -> list[Piece]:
+        """A text for the page to shade, by the shares of its terms."""
+        by_column = dict(zip(columns.tolist(), np.asarray(shares).tolist(), strict=True))
+        counter = self.subject.vectorizer.counter_
+        return shaded(text, lambda words: shares_of(counter, words, by_column))
+
+
+def _in_double_precision(reader: Reader) -> Reader:
+    """Meanings are computed so: layers after the first are converted once, not for each text."""
+    first, *later = reader.layers
+    wide = [replace(layer, coef_=layer.coef_.astype(np.float64)) for layer in later]
+    return replace(reader, layers=[first, *wide])

@@ -1,0 +1,64 @@
+// Words: what a word is translated into, what is near it, and what is translated into it.
+
+import { h, plural, whole } from "./dom.js";
+import { layerColumns, layerRows, rankedWords } from "./layers.js";
+import { go, link } from "./route.js";
+import { download, head, saveCsv } from "./save.js";
+import { get } from "./source.js";
+import { wordField } from "./complete.js";
+
+export function wordsView(root, query, about) {
+  const shown = [];
+  const one = wordField({ label: "Word", value: query.word || "", placeholder: "Type a word", choose: (word) => go("/words", { word, beside: word ? query.beside : "" }) });
+  const two = wordField({ label: "Beside", value: query.beside || "", placeholder: "Another word, to compare", choose: (beside) => go("/words", { word: query.word, beside }) });
+  const body = h("div.side-by-side");
+  root.append(
+    head("Words", "What the model has learned about a word from the company it keeps: the prototypes it is translated into, and the words that are used alike.",
+      download("CSV", () => shown.length && saveCsv("words.csv", ["about", "kind", "layer", "word", "value"], shown.flatMap(rows)))),
+    h("div.fields", {}, one.element, query.word && two.element), body);
+
+  function rows(found) {
+    const listed = (kind, words) => words.map((other) => [found.word, kind, "", other.word, other.value]);
+    return [...layerRows(found.layers).map(([layer, word, value]) => [found.word, "prototype", layer, word, value]), ...listed("neighbour", found.neighbours), ...listed("cohort", found.cohort)];
+  }
+
+  async function fill(word) {
+    const card = h("article.card.pad.stack", { "aria-label": word }, h("p.waiting", {}, "One moment …"));
+    body.append(card);
+    try {
+      const found = await get("/word", { word });
+      shown.push(found);
+      card.replaceChildren(...content(found));
+    } catch (error) {
+      const near = error.body?.near || [];
+      card.replaceChildren(h("h2", { dir: "auto" }, word), h("p", {}, error.message + (near.length ? ". Words that are spelled alike:" : ".")),
+        h("div.chips", {}, near.map((other) => link("/words", { word: other }, h("span.chip", { dir: "auto" }, other)))));
+    }
+  }
+
+  function content(found) {
+    const often = found.documents === null ? `number ${whole(found.rank)} of ${plural(about.terms, "word")} by frequency` : `in ${plural(found.documents, "document")}, number ${whole(found.rank)} of ${plural(about.terms, "word")} by frequency`;
+    return [
+      h("div", {}, h("h2.big", { dir: "auto" }, found.word), h("p.muted.small", {}, often + (found.prototype ? "; a prototype" : ""))),
+      h("h3", {}, "Translated into"), layerColumns(found.layers),
+      h("div.layers", {},
+        h("section", {}, h("h3", {}, "Used alike"), found.neighbours.length ? rankedWords(found.neighbours) : h("p.muted", {}, "No word is.")),
+        found.prototype && h("section", {}, h("h3", {}, "Its cohort"), h("p.muted.small", {}, "Rarer words that are translated into it."), found.cohort.length ? rankedWords(found.cohort) : h("p.muted", {}, "None."))),
+      about.documents ? h("p", {}, link("/documents", { q: found.word }, `Documents about ${found.word}`)) : "",
+    ];
+  }
+
+  async function start() {
+    const { words } = await get("/words", { n: 40 });
+    body.replaceChildren(h("section.card.pad.stack", {}, h("h2", {}, "The most common words"),
+      h("div.chips", {}, words.map((word) => link("/words", { word }, h("span.chip", { dir: "auto" }, word))))));
+  }
+
+  if (query.word) {
+    fill(query.word);
+    if (query.beside) fill(query.beside);
+  } else {
+    start().catch(() => {});
+    one.input.focus({ preventScroll: true });
+  }
+}
