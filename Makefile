@@ -10,11 +10,11 @@ export DCOT_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test chromium lint format bench paper docs clean
+.PHONY: help demo test test-integrations chromium lint format bench paper docs clean
 PROFILE ?= quick
 
 help:  ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.demo  ## learn dCoT on an embedded corpus, compare it with its rivals, draw a picture
 	mkdir -p demo-output
@@ -23,6 +23,9 @@ demo: $(VENV)/.demo  ## learn dCoT on an embedded corpus, compare it with its ri
 test: $(VENV)/.dev chromium  ## lint, type-check and run all tests
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest
+
+test-integrations: build/integrations/.done  ## run docs/integrations.md against the real packages
+	build/integrations/bin/python -m pytest tests/integrations
 
 chromium:  # for the tests of the pages; where it cannot be installed, they are skipped
 	@command -v chromium chromium-browser google-chrome >/dev/null || \
@@ -72,4 +75,11 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --editable '.[docs]'
+	@touch $@
+
+# BERTopic and KeyBERT ask for PyTorch, which nothing here uses: they come without dependencies.
+build/integrations/.done: pyproject.toml
+	$(PYTHON) -m venv build/integrations
+	build/integrations/bin/python -m pip install --quiet --editable '.[integrations]' pytest hypothesis
+	build/integrations/bin/python -m pip install --quiet --no-deps bertopic keybert
 	@touch $@

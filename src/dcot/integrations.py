@@ -1,0 +1,91 @@
+"""dcot where another library expects a class of its own: LangChain and MTEB.
+
+``DCoTVectorizer.encode`` is enough for most others; docs/integrations.md shows how.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dcot._version import __version__
+from dcot.errors import InvalidInputError
+from dcot.runtime.extras import require
+from dcot.search import SearchIndex
+from dcot.vectorizer import DCoTVectorizer
+
+__all__ = ["MTEBSearch", "langchain_embeddings"]
+
+
+def langchain_embeddings(model: DCoTVectorizer) -> Any:
+    """A fitted vectorizer as ``Embeddings`` of LangChain.
+
+    Examples
+    --------
+    >>> texts = ["crude oil", "opec oil output", "wheat harvest", "wheat and corn", "opec oil"]
+    >>> model = DCoTVectorizer(n_components=2, random_state=0).fit(texts)
+    >>> embeddings = langchain_embeddings(model)  # doctest: +SKIP
+    >>> len(embeddings.embed_query("opec"))  # doctest: +SKIP
+    2
+    """
+    require("langchain_core", "integrations")
+    from langchain_core.embeddings import Embeddings
+
+    class DCoTEmbeddings(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            found: list[list[float]] = model.encode(texts).tolist()
+            return found
+
+        def embed_query(self, text: str) -> list[float]:
+            found: list[float] = model.encode(text).tolist()
+            return found
+
+    return DCoTEmbeddings()
+
+
+class MTEBSearch:
+    """A ``SearchIndex`` by MTEB's search protocol: ``mteb.evaluate(MTEBSearch(), tasks)``.
+
+    It learns from the documents of each task, without any judgement, before it is asked.
+
+    Parameters
+    ----------
+    model : DCoTVectorizer or None
+        What is fitted to the documents of a task; a fitted one is used as it is. None: the
+        default of ``SearchIndex``.
+    **options : further parameters of ``SearchIndex``, such as ``hybrid``
+    """
+
+    def __init__(self, model: DCoTVectorizer | None = None, **options: Any) -> None:
+        self.model = model
+        self.options = options
+        self._index: SearchIndex | None = None
+
+    @property
+    def mteb_model_meta(self) -> Any:
+        """Name and version, for the file of results."""
+        meta = require("mteb.models.model_meta", "mteb").ModelMeta
+        return meta.create_empty({"name": "dcot/search", "revision": __version__})
+
+    def index(self, corpus: Any, **_: Any) -> None:
+        """Learn from the documents of a task and index them."""
+        texts = [f"{row.get('title') or ''}\n{row['text']}".strip() for row in corpus]
+        self._index = SearchIndex(self.model, **self.options).add(texts, ids=list(corpus["id"]))
+
+    def search(
+        self, queries: Any, *, top_k: int, top_ranked: Any = None, **_: Any
+    ) -> dict[str, dict[str, float]]:
+        """Scores of the best documents of each query, among ``top_ranked`` if they are given."""
+        if self._index is None:
+            raise InvalidInputError("there are no documents to search: call index first")
+        names, texts = list(queries["id"]), list(queries["text"])
+        if top_ranked:
+            found = [
+                self._index.search(text, top_k, where=set(top_ranked[name]))
+                for name, text in zip(names, texts, strict=True)
+            ]
+        else:
+            found = self._index.search(texts, top_k)
+        return {
+            name: {str(hit.id): hit.score for hit in hits}
+            for name, hits in zip(names, found, strict=True)
+        }
