@@ -30,6 +30,7 @@ from dcot.cli import (
 )
 from dcot.cli.errors import INTERRUPTED, OK, cleaned_up_when_terminated, report, write_error
 from dcot.cli.help import Command, Group
+from dcot.cli.options import with_groups
 from dcot.cli.session import at_end
 
 app = typer.Typer(
@@ -53,7 +54,8 @@ benchmarks = typer.Typer(
 def _add(
     where: typer.Typer, function: Callable[..., None], examples: Sequence[str], panel: str | None
 ) -> None:
-    where.command(cls=Command, epilog="\n".join(examples), rich_help_panel=panel)(function)
+    add = where.command(cls=Command, epilog="\n".join(examples), rich_help_panel=panel)
+    add(with_groups(function))
 
 
 for _panel, _modules in {

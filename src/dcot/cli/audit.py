@@ -31,55 +31,34 @@ Finding = dict[str, Any]
 
 def audit(
     corpus: o.Corpora,
+    *,
     output: Annotated[
         Path | None,
-        o.option(
-            "--output",
-            "-o",
-            help="Write all findings; ends in .parquet, .csv, .tsv or .jsonl.",
-            readable=False,
-            metavar="FILE",
+        o.output(
+            "Write all findings; ends in .parquet, .csv, .tsv or .jsonl.",
             show_default="standard output",
         ),
     ] = None,
-    text: o.Text = None,
+    reading: o.Reading,
     label: o.Label = None,
     unlabelled_label: o.UnlabelledLabel = None,
     identifier: o.Identifier = None,
-    format: o.Format = None,
-    encoding: o.Encoding = "utf-8",
-    separator: o.Separator = None,
-    errors: o.Errors = "strict",
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    session: Session,
 ) -> None:
     """Find doubtful labels, copies, and documents that belong nowhere.
 
     Each labelled document is judged by a model that never saw it; listed are those whose label it
     contradicts, the worst first. Exact and near copies are listed with the document they repeat.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.cli.output import check_output, writing
 
     if output is not None:
         check_output(output, corpus)
-    source = Corpus(
-        corpus,
-        text=text,
-        label=label,
-        unlabelled=unlabelled_label,
-        identifier=identifier,
-        format=format,
-        encoding=encoding,
-        separator=separator,
-        errors=errors,
-    )
+    labels = o.Labels(label, unlabelled_label=unlabelled_label)
+    source = Corpus(corpus, reading, labels, identifier)
     documents = source.whole()
-    findings = _findings(documents, seed)
+    findings = _findings(documents, session.seed)
     counts = {kind: sum(one["kind"] == kind for one in findings) for kind in _TITLES}
     if output is not None:
         with writing(output, main="kind") as writer:
@@ -89,7 +68,7 @@ def audit(
             {"documents": len(documents), "findings": counts, "output": str(output)},
             f"Wrote {len(findings):,} findings on {len(documents):,} documents to {output}.",
         )
-    elif json:
+    elif session.json:
         for one in findings:
             session.emit(one)
     else:

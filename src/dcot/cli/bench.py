@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,37 +18,26 @@ COMPARE_EXAMPLES = ("dcot bench compare test.csv --text body --label topic --bud
 
 _Data = Annotated[
     Path | None,
-    typer.Option(
-        "--data",
-        readable=False,
-        metavar="FOLDER",
-        show_default="DCOT_DATA",
-        help="Where the research corpora are.",
-    ),
+    o.option("Where the research corpora are.", metavar="FOLDER", show_default="DCOT_DATA"),
 ]
-_Encoder = Annotated[
-    Path | None,
-    typer.Option(
-        "--encoder",
-        readable=False,
-        metavar="FOLDER",
-        show_default=False,
-        help="A sentence-transformers model, as one more rival.",
-    ),
-]
-_Static = Annotated[
-    bool, typer.Option("--static-embeddings", help="The vectors of wordllama, as a rival.")
-]
-_Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        metavar="INT",
-        show_default="one per core",
-        help="Processes at a time.",
-    ),
-]
+_Out = o.output("The folder for the results.", "FOLDER")
+
+
+@dataclass(frozen=True)
+class Running:
+    """What the paper's experiments and a comparison have in common."""
+
+    workers: Annotated[
+        int | None, o.option("Processes at a time.", min=1, show_default="one per core")
+    ] = None
+    data: _Data = None
+    encoder: Annotated[
+        Path | None,
+        o.option("A sentence-transformers model, as one more rival.", metavar="FOLDER"),
+    ] = None
+    static_embeddings: Annotated[
+        bool, o.option("The vectors of wordllama, as a rival.", "--static-embeddings")
+    ] = False
 
 
 def _budgets(text: str) -> list[int | str]:
@@ -61,155 +51,86 @@ def _budgets(text: str) -> list[int | str]:
 
 
 def paper(
+    *,
     profile: Annotated[
-        str,
-        typer.Option("--profile", metavar="quick|full", help="Minutes, or hours; can be resumed."),
+        str, o.option("Minutes, or hours; can be resumed.", metavar="quick|full")
     ] = "quick",
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", readable=False, metavar="FOLDER", help="The folder for the results."
-        ),
-    ] = Path("bench-output"),
+    output: Annotated[Path, _Out] = Path("bench-output"),
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            "--only", metavar="NAME", show_default="all", help="An experiment; can be repeated."
-        ),
+        o.option("An experiment; can be repeated.", metavar="NAME", show_default="all"),
     ] = None,
     word: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--word", metavar="WORD", show_default=False, help="One more word; can be repeated."
-        ),
+        list[str] | None, o.option("One more word; can be repeated.", metavar="WORD")
     ] = None,
     docs: Annotated[
         Path | None,
-        typer.Option(
-            "--docs",
-            readable=False,
-            metavar="FOLDER",
-            show_default=False,
-            help="Tables and figures as Markdown and SVG, too.",
-        ),
+        o.option("Tables and figures as Markdown and SVG, too.", metavar="FOLDER"),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be computed, and for how long.")
+        bool, o.option("Print what would be computed, and for how long.", "--dry-run")
     ] = False,
-    workers: _Workers = None,
-    data: _Data = None,
-    encoder: _Encoder = None,
-    static_embeddings: _Static = False,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    running: Running,
+    session: Session,
 ) -> None:
     """Rerun the paper's experiments, and ours, into a report.
 
     Finished parts are kept in the folder and not computed again: an interrupted run is resumed.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     experiments = import_module("dcot.bench.paper")
-    options = {
-        "encoder": encoder,
-        "static_embeddings": static_embeddings,
-        "words": tuple(word or ()),
-        "workers": workers,
-    }
+    options = vars(running) | {"words": tuple(word or ())}
     if dry_run:
-        session.say(experiments.dry_run(profile, output, data, only, **options).text())
+        session.say(experiments.dry_run(profile, output, only=only, **options).text())
         return
-    done: Any = experiments.run(profile, output, data, only, session.progress, docs=docs, **options)
+    done: Any = experiments.run(
+        profile, output, only=only, progress=session.progress, docs=docs, **options
+    )
     _end(session, done, list(done.results.notes))
 
 
 def compare(
     corpus: Annotated[
         str,
-        typer.Argument(
-            metavar="CORPUS",
-            show_default=False,
-            help="A table, a folder of folders of .txt files, or a known corpus.",
-        ),
+        o.argument("A table, a folder of folders of .txt files, or a known corpus.", "CORPUS"),
     ],
+    *,
     text: Annotated[
         list[str] | None,
-        typer.Option(
-            "--text",
-            metavar="COLUMN",
-            show_default=False,
-            help="The column with the text; several are joined. [text]",
-        ),
+        o.option("The column with the text; several are joined. [text]", metavar="COLUMN"),
     ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            "--label", metavar="COLUMN", show_default=False, help="The column with the label."
-        ),
-    ] = None,
+    label: Annotated[str | None, o.option("The column with the label.", metavar="COLUMN")] = None,
     split: Annotated[
         str | None,
-        typer.Option(
-            "--split",
-            metavar="COLUMN",
-            show_default=False,
-            help="The column that says train, test or unlabelled.",
-        ),
+        o.option("The column that says train, test or unlabelled.", metavar="COLUMN"),
     ] = None,
-    test_share: Annotated[
-        float,
-        typer.Option(
-            "--test-share", metavar="NUMBER", help="Share to test on, where there is no split."
-        ),
-    ] = 0.3,
+    test_share: Annotated[float, o.option("Share to test on, where there is no split.")] = 0.3,
     system: Annotated[
         list[str] | None,
-        typer.Option(
-            "--system",
-            metavar="NAME",
-            show_default="the quick ones",
-            help="A system to compare; can be repeated.",
+        o.option(
+            "A system to compare; can be repeated.", metavar="NAME", show_default="the quick ones"
         ),
     ] = None,
     budgets: Annotated[
         Any,
-        typer.Option(
-            "--budgets",
+        o.option(
+            "Numbers of labels, with commas; all is the slowest by far.",
             metavar="NUMBERS",
             parser=_budgets,
             show_default="20 to 2000",
-            help="Numbers of labels, with commas; all is the slowest by far.",
         ),
     ] = None,
-    draws: Annotated[
-        int, typer.Option("--draws", min=1, metavar="INT", help="How often labels are drawn.")
-    ] = 5,
+    draws: Annotated[int, o.option("How often labels are drawn.", min=1)] = 5,
     svm: Annotated[
-        bool, typer.Option("--svm", help="Try a linear SVM on the features of each system, too.")
+        bool, o.option("Try a linear SVM on the features of each system, too.", "--svm")
     ] = False,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", readable=False, metavar="FOLDER", help="The folder for the results."
-        ),
-    ] = Path("compare-output"),
-    workers: _Workers = None,
-    data: _Data = None,
-    encoder: _Encoder = None,
-    static_embeddings: _Static = False,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    output: Annotated[Path, _Out] = Path("compare-output"),
+    running: Running,
+    session: Session,
 ) -> None:
     """Compare dCoT with its rivals on a corpus, with few labels.
 
     Labels are hidden and tested on, so the corpus needs many. An interrupted run is resumed.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     comparison = import_module("dcot.bench.compare")
     done: Any = comparison.run(
         corpus,
@@ -218,13 +139,10 @@ def compare(
         split=split,
         test_share=test_share,
         out=output,
-        data=data,
         systems=system,
         draws=draws,
         svm=svm,
-        workers=workers,
-        encoder=encoder,
-        static_embeddings=static_embeddings,
+        **vars(running),
         progress=session.progress,
         **({} if budgets is None else {"budgets": budgets}),
     )
@@ -235,43 +153,27 @@ def compare(
 
 
 def defaults(
+    *,
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            "--only",
-            metavar="settings|words|precision",
-            show_default="all",
-            help="A study; can be repeated.",
+        o.option(
+            "A study; can be repeated.", metavar="settings|words|precision", show_default="all"
         ),
     ] = None,
     corpus: Annotated[
         list[str] | None,
-        typer.Option(
-            "--corpus", metavar="NAME", show_default="all", help="A corpus; can be repeated."
-        ),
+        o.option("A corpus; can be repeated.", metavar="NAME", show_default="all"),
     ] = None,
     docs: Annotated[
-        Path | None,
-        typer.Option(
-            "--docs",
-            readable=False,
-            metavar="FOLDER",
-            show_default=False,
-            help="Write the tables as Markdown, too.",
-        ),
+        Path | None, o.option("Write the tables as Markdown, too.", metavar="FOLDER")
     ] = None,
     data: _Data = None,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    session: Session,
 ) -> None:
     """Rerun the study behind the default settings, on training labels.
 
     Tables show differences to the default in points of accuracy.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     study = import_module("dcot.bench.defaults")
     tables: Any = study.run(only, corpus, data, docs, session.progress)
     if session.json:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dcot.cli.errors import UserError
+from dcot.cli.options import Labels, Reading
 
 if TYPE_CHECKING:
     from dcot.text import TextFiles
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 _BATCH_DOCUMENTS = 4096
 _BATCH_CHARACTERS = 1 << 22
+_AS_NAMED, _NO_LABELS = Reading(), Labels()
 
 Row = tuple[str, Any, Any, Any]  # text, label, identifier, metadata
 Part = Literal["all", "train", "test", "unlabelled"]
@@ -49,28 +51,19 @@ class Corpus:
     Attributes
     ----------
     sources : as on the command line
-    text : names of the columns with the text; several are joined
-    label, identifier : names of columns, or None
+    reading : columns with the text, format, encoding, …
+    labels : where labels are, and how they are written
+    identifier : name of a column, or None
     metadata : names of more columns
-    format : what files are whose names do not say
-    encoding, errors, separator : see :class:`dcot.text.tables.ReadOptions`
     part : which documents of a corpus with a split, where its name does not say (``r52:test``)
-    label_separator : the text between the labels of a document that has several
-    unlabelled : the label that marks unlabelled rows, besides the empty one
     """
 
     sources: Sequence[str]
-    text: Sequence[str] | None = None
-    label: str | None = None
+    reading: Reading = _AS_NAMED
+    labels: Labels = _NO_LABELS
     identifier: str | None = None
     metadata: Sequence[str] = ()
-    format: str | None = None
-    encoding: str = "utf-8"
-    errors: str = "strict"
-    separator: str | None = None
     part: Part = "all"
-    label_separator: str | None = None
-    unlabelled: str | None = None
 
     @property
     def name(self) -> str:
@@ -100,11 +93,11 @@ class Corpus:
 
         reader = read_texts(
             [Path(source).expanduser() for source in self.sources],
-            column=self.text,
-            kind=self.format,
-            encoding=self.encoding,
-            errors=self.errors,
-            separator=self.separator,
+            column=self.reading.text,
+            kind=self.reading.format,
+            encoding=self.reading.encoding,
+            errors=self.reading.errors,
+            separator=self.reading.separator,
         )
         if next(iter(reader), None) is None:
             raise self._empty()
@@ -118,10 +111,10 @@ class Corpus:
             return self
         from dcot.text.tables import column_names, files_at, text_columns
 
-        [(file, kind)] = files_at(path, self.format)
+        [(file, kind)] = files_at(path, self.reading.format)
         names = column_names(file, kind, self._options)
         texts = text_columns(names, self._options.text, str(path)) if names else []
-        used = {*texts, self.label, self.identifier}
+        used = {*texts, self.labels.label, self.identifier}
         others = [name for name in names if name not in used and names.count(name) == 1]
         return replace(self, metadata=tuple(others))
 
@@ -154,7 +147,7 @@ class Corpus:
 
     def _plain_files(self) -> bool:
         named = any(_known(source) for source in self.sources)
-        return not named and self.rereadable and self.label is None
+        return not named and self.rereadable and self.labels.label is None
 
     def _rows(self) -> Iterator[Row]:
         self.check()
@@ -174,13 +167,13 @@ class Corpus:
 
     @property
     def _others(self) -> list[str]:
-        named = [name for name in (self.label, self.identifier) if name is not None]
+        named = [name for name in (self.labels.label, self.identifier) if name is not None]
         return [*named, *self.metadata]
 
     def _named(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
         """Text, label, identifier and metadata from tuples of those that were asked for."""
         for text, *others in rows:
-            label = others.pop(0) if self.label is not None and others else None
+            label = others.pop(0) if self.labels.label is not None and others else None
             identifier = others.pop(0) if self.identifier is not None and others else None
             more = dict(zip(self.metadata, others, strict=True)) if others else None
             yield text, label, identifier, more
@@ -189,7 +182,8 @@ class Corpus:
     def _options(self) -> ReadOptions:
         from dcot.text.tables import ReadOptions
 
-        return ReadOptions(tuple(self.text or ()), self.encoding, self.errors, self.separator)
+        one = self.reading
+        return ReadOptions(tuple(one.text or ()), one.encoding, one.errors, one.separator)
 
     def _from_standard_input(self) -> Iterator[tuple[Any, ...]]:
         from dcot.text.tables import stream_rows
@@ -202,8 +196,10 @@ class Corpus:
         """What a stream holds, whose name does not say."""
         from dcot.text.tables import KINDS, suffix_of
 
-        columns = bool(self.text or self._others)
-        kind = self.format or KINDS.get(suffix_of(path)) or ("jsonl" if columns else "lines")
+        columns = bool(self.reading.text or self._others)
+        kind = (
+            self.reading.format or KINDS.get(suffix_of(path)) or ("jsonl" if columns else "lines")
+        )
         if kind == "parquet":
             raise UserError(f"parquet cannot be read from {path}: name the file")
         return kind
@@ -213,7 +209,7 @@ class Corpus:
 
         folder = path.is_dir()
         pipe = not folder and not path.is_file()
-        for file, kind in files_at(path, self._stream_kind(path) if pipe else self.format):
+        for file, kind in files_at(path, self._stream_kind(path) if pipe else self.reading.format):
             if not (folder and kind == "document"):
                 yield from self._named(read_rows(file, kind, self._options, self._others))
                 continue
@@ -249,11 +245,12 @@ class Corpus:
         if label is None:
             return None
         text = _as_text(label)
-        if not text.strip() or text == self.unlabelled:
+        if not text.strip() or text == self.labels.unlabelled_label:
             return None
-        if self.label_separator is None:
+        separator = self.labels.label_separator
+        if separator is None:
             return text
-        return [part.strip() for part in text.split(self.label_separator) if part.strip()] or None
+        return [part.strip() for part in text.split(separator) if part.strip()] or None
 
 
 def _as_text(label: Any) -> str:

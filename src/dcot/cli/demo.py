@@ -17,35 +17,19 @@ EXAMPLES = ("dcot demo", "dcot demo --draws 2 --word mortgage --word parsley -o 
 
 
 def demo(
-    output: Annotated[
-        Path | None,
-        o.option(
-            "--output",
-            "-o",
-            help="Draw a figure, too (.png, .svg, .pdf).",
-            readable=False,
-            metavar="FILE",
-        ),
-    ] = None,
+    *,
+    output: Annotated[Path | None, o.output("Draw a figure, too (.png, .svg, .pdf).")] = None,
     word: Annotated[
-        list[str] | None,
-        o.option("--word", help="A word to look up. Can be repeated.", metavar="WORD"),
+        list[str] | None, o.option("A word to look up. Can be repeated.", metavar="WORD")
     ] = None,
-    draws: Annotated[
-        int, o.option("--draws", help="Random draws of labels.", min=1, metavar="INT")
-    ] = 5,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    draws: Annotated[int, o.option("Random draws of labels.", min=1)] = 5,
+    session: Session,
 ) -> None:
     """Compare dCoT with bag of words, TF-IDF and LSI on a small corpus.
 
     The corpus comes with dcot: 1,054 short texts in 17 everyday topics. Features are learned
     without labels, then classified with five labels per class. Nothing is downloaded.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     if output is not None:
         _check_picture(output)
     session.note("Learning and comparing: a few seconds.")

@@ -22,54 +22,27 @@ Labels = frozenset[str]
 def evaluate(
     model: o.Model,
     corpus: o.Corpora,
+    *,
     confusions: Annotated[
-        int,
-        o.option(
-            "--confusions",
-            help="Show at most this many pairs of confused classes.",
-            min=0,
-            metavar="INT",
-        ),
+        int, o.option("Show at most this many pairs of confused classes.", min=0)
     ] = 10,
-    text: o.Text = None,
-    label: o.Label = None,
-    label_separator: o.LabelSeparator = None,
-    unlabelled_label: o.UnlabelledLabel = None,
-    format: o.Format = None,
-    encoding: o.Encoding = "utf-8",
-    separator: o.Separator = None,
-    errors: o.Errors = "strict",
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    reading: o.Reading,
+    labels: o.Labels,
+    session: Session,
 ) -> None:
     """Compare predictions with the labels of documents.
 
     Unlabelled documents are skipped. Labels that the model has never seen count as errors. Use
     documents that the model was not trained on: on others the accuracy is too high.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.cli.models import load_model
 
-    source = Corpus(
-        corpus,
-        text=text,
-        label=label,
-        label_separator=label_separator,
-        unlabelled=unlabelled_label,
-        format=format,
-        encoding=encoding,
-        separator=separator,
-        errors=errors,
-        part="test",
-    )
+    source = Corpus(corpus, reading, labels, part="test")
     source.check()
     classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
     found, _ = evaluation(classifier, source)
-    if json:
+    if session.json:
         session.emit(found.as_json())
     else:
         show_evaluation(session, found, confusions)

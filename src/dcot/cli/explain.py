@@ -6,8 +6,6 @@ import sys
 from dataclasses import asdict
 from typing import Annotated, Any
 
-import typer
-
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.session import Session, table
@@ -24,34 +22,25 @@ def explain(
     model: o.Model,
     text: Annotated[
         str,
-        typer.Argument(
-            metavar="TEXT",
-            show_default=False,
-            help="A word or a document; '' shows the bias; - reads standard input.",
-        ),
+        o.argument("A word or a document; '' shows the bias; - reads standard input.", "TEXT"),
     ],
+    *,
     target: Annotated[
         str | None,
         o.option(
-            "--target",
-            help="For a classifier: the class to explain.",
+            "For a classifier: the class to explain.",
             metavar="CLASS",
             show_default="the predicted one",
         ),
     ] = None,
     k: o.K = 10,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    session: Session,
 ) -> None:
     """Show what a word or a document means to a model.
 
     For features: the prototypes it is reconstructed into, layer by layer, with each word's share.
     For a classifier: the words that moved its decision, and through which prototypes.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.models import load_model
 
     document = _read(text)
@@ -62,7 +51,7 @@ def explain(
     if target is not None:
         raise UserError(f"{model} has no classes, so --target means nothing: leave it out")
     found = loaded.explain(document, k=k)
-    if json:
+    if session.json:
         session.emit(_meaning(found, k))
     elif len(found.words) < 2:
         session.show(str(found))

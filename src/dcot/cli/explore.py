@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.session import Session
@@ -26,55 +24,24 @@ EXAMPLES = (
 def explore(
     what: Annotated[
         list[str],
-        typer.Argument(
-            metavar="MODEL|INDEX|CORPUS...",
-            show_default=False,
-            help="A model folder, a model folder and a corpus, an index folder, or a corpus: files "
+        o.argument(
+            "A model folder, a model folder and a corpus, an index folder, or a corpus: files "
             "(.txt, .csv, .tsv, .jsonl, .parquet), a folder of text files, or a known corpus.",
+            "MODEL|INDEX|CORPUS...",
         ),
     ],
-    host: Annotated[
-        str,
-        o.option(
-            "--host",
-            help="Address to listen on. Anything but this computer itself can be reached by "
-            "others, who need the token in the printed address.",
-            metavar="ADDRESS",
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int | None,
-        o.option(
-            "--port",
-            help="Port to listen on; 0 takes any that is free.",
-            metavar="INT",
-            min=0,
-            max=65535,
-            show_default="8765, or a free one",
-        ),
-    ] = None,
-    open_page: Annotated[
-        bool, o.option("--open/--no-open", help="Open the page in the browser.")
-    ] = True,
-    text: o.Text = None,
+    *,
+    page: o.Page,
+    reading: o.Reading,
     label: o.Label = None,
     identifier: o.Identifier = None,
-    format: o.Format = None,
-    encoding: o.Encoding = "utf-8",
-    separator: o.Separator = None,
-    errors: o.Errors = "strict",
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    session: Session,
 ) -> None:
     """Look at what a model has learned: words, documents, a map of them, and how good it is.
 
     From a corpus alone a model is learned first: a classifier if --label names a column. Nothing
     leaves this computer.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.runtime.extras import require
 
@@ -83,20 +50,12 @@ def explore(
     from dcot.web.explore.explorer import Explorer
     from dcot.web.explore.run import run_explore
 
-    columns: dict[str, Any] = {
-        "text": text,
-        "label": label,
-        "identifier": identifier,
-        "format": format,
-        "encoding": encoding,
-        "separator": separator,
-        "errors": errors,
-    }
     is_model = (Path(what[0]) / "dcot.json").is_file()
     rest = what[1:] if is_model else what
-    source = Corpus(rest, **columns).with_all_columns() if rest else None
+    read = Corpus(rest, reading, o.Labels(label), identifier)
+    source = read.with_all_columns() if rest else None
     found = _subject(session, what[0] if is_model else None, source)
-    explorer = Explorer(found, seed)
+    explorer = Explorer(found, session.seed)
 
     def ready(access: Any) -> None:
         import webbrowser
@@ -108,11 +67,11 @@ def explore(
                 "connection is not encrypted."
             )
         session.note("Stop with Ctrl-C.")
-        if open_page:
+        if page.open_page:
             webbrowser.open(access.address)
 
     try:
-        run_explore(explorer, host, port, ready)
+        run_explore(explorer, page.host, page.port, ready)
     except KeyboardInterrupt:
         session.note("")
 

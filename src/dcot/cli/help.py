@@ -16,6 +16,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dcot.cli.errors import report
+from dcot.cli.options import group_of
+from dcot.cli.session import Session
 
 _LAST = "Common options"
 
@@ -26,6 +28,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error is one line on standard error, and an exit code."""
         try:
+            group_of(Session, ctx.params).start()
             result = super().invoke(ctx)
             sys.stdout.flush()  # a closed pipe shows here, where it can be handled
             return result

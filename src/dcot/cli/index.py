@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.session import Session
@@ -25,66 +23,30 @@ NEW = "new"  # in place of a model folder
 def index(
     model: Annotated[
         Path,
-        typer.Argument(
-            readable=False,
-            metavar="MODEL",
-            show_default=False,
-            help="A model folder; or the word new, to fit one for search on the corpus itself.",
+        o.argument(
+            "A model folder; or the word new, to fit one for search on the corpus itself.",
+            "MODEL",
         ),
     ],
     corpus: o.Corpora,
     output: Annotated[
-        Path,
-        o.option(
-            "--output",
-            "-o",
-            help="The index folder to write; an older index is replaced.",
-            readable=False,
-            metavar="INDEX",
-        ),
+        Path, o.output("The index folder to write; an older index is replaced.", "INDEX")
     ],
+    *,
     hybrid: o.Hybrid = None,
-    texts: Annotated[
-        bool, o.option("--texts/--no-texts", help="Keep the texts, to show them in results.")
-    ] = True,
+    texts: Annotated[bool, o.option("Keep the texts, to show them in results.")] = True,
     precision: o.Precision = None,
-    text: o.Text = None,
+    reading: o.Reading,
     identifier: o.Identifier = None,
-    metadata: Annotated[
-        list[str] | None,
-        o.option(
-            "--metadata",
-            help="Column to keep, for --where. Can be repeated.",
-            panel=o.CORPUS,
-            metavar="COLUMN",
-        ),
-    ] = None,
-    format: o.Format = None,
-    encoding: o.Encoding = "utf-8",
-    separator: o.Separator = None,
-    errors: o.Errors = "strict",
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    metadata: o.Metadata = None,
+    session: Session,
 ) -> None:
     """Make documents searchable by meaning and by words."""
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.cli.models import check_target, load_model, save_model
 
     check_target(output, "SearchIndex")
-    source = Corpus(
-        corpus,
-        text=text,
-        identifier=identifier,
-        metadata=tuple(metadata or ()),
-        format=format,
-        encoding=encoding,
-        separator=separator,
-        errors=errors,
-    )
+    source = Corpus(corpus, reading, identifier=identifier, metadata=tuple(metadata or ()))
     source.check()
     is_new = str(model) == NEW and not model.exists()
     loaded = None if is_new else load_model(model, "DCoTVectorizer", hint="make one with dcot fit")

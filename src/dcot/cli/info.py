@@ -15,17 +15,12 @@ EXAMPLES = ("dcot info model", "dcot info model --json")
 
 def info(
     model: o.Model,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    session: Session,
 ) -> None:
     """Show what a model folder holds: settings, sizes, and how good it is.
 
     Everything in the folder is checked, including checksums.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     import dcot
     from dcot.persistence.manifest import FORMAT_VERSION, read_manifest
     from dcot.runtime.resources import format_bytes
@@ -36,7 +31,7 @@ def info(
     loaded = dcot.load(model)
     contents = loaded._contents(False)
     sizes = {entry.name: entry.size for entry in manifest.files.values()}
-    if json:
+    if session.json:
         session.emit(
             {
                 "model": str(model),

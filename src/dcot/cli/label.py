@@ -21,22 +21,18 @@ EXAMPLES = (
 
 def label(
     corpus: o.Corpora,
+    *,
     output: Annotated[
         Path,
-        o.option(
-            "--output",
-            "-o",
-            help="The file of labels, .csv or .jsonl. If it exists, labelling goes on from there.",
-            readable=False,
-            metavar="LABELS",
+        o.output(
+            "The file of labels, .csv or .jsonl. If it exists, labelling goes on from there.",
+            "LABELS",
         ),
     ] = Path("labels.csv"),
     model: Annotated[
         Path | None,
         o.option(
-            "--model",
-            help="The folder that “Save the model” writes.",
-            readable=False,
+            "The folder that “Save the model” writes.",
             metavar="MODEL",
             show_default="LABELS with the ending .model",
         ),
@@ -44,8 +40,7 @@ def label(
     classes: Annotated[
         Any,
         o.option(
-            "--classes",
-            help="Names of the classes, with commas. More can be added on the page.",
+            "Names of the classes, with commas. More can be added on the page.",
             parser=o.names,
             metavar="NAMES",
         ),
@@ -53,47 +48,16 @@ def label(
     imports: Annotated[
         list[Path] | None,
         o.option(
+            "Labels to take over: CSV, JSON lines, or JSON of Label Studio or Prodigy.",
             "--import",
-            help="Labels to take over: CSV, JSON lines, or JSON of Label Studio or Prodigy.",
-            readable=False,
             metavar="FILE",
         ),
     ] = None,
-    host: Annotated[
-        str,
-        o.option(
-            "--host",
-            help="Address to listen on. Anything but this computer itself can be reached by "
-            "others, who need the token in the printed address.",
-            metavar="ADDRESS",
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int | None,
-        o.option(
-            "--port",
-            help="Port to listen on; 0 takes any that is free.",
-            metavar="INT",
-            min=0,
-            max=65535,
-            show_default="8765, or a free one",
-        ),
-    ] = None,
-    open_page: Annotated[
-        bool, o.option("--open/--no-open", help="Open the page in the browser.")
-    ] = True,
-    text: o.Text = None,
+    page: o.Page,
+    reading: o.Reading,
     label: o.Label = None,
     identifier: o.Identifier = None,
-    format: o.Format = None,
-    encoding: o.Encoding = "utf-8",
-    separator: o.Separator = None,
-    errors: o.Errors = "strict",
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    session: Session,
 ) -> None:
     """Label documents in the browser, with a model that learns from every label.
 
@@ -101,7 +65,6 @@ def label(
     label is saved to LABELS before the next document appears; stop with Ctrl-C, and start again
     to go on. Nothing leaves this computer.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.cli.models import check_target
     from dcot.runtime.extras import require
@@ -113,16 +76,7 @@ def label(
 
     folder = output.with_suffix(".model") if model is None else model
     check_target(folder, "DCoTClassifier")
-    columns: dict[str, Any] = {
-        "text": text,
-        "label": label,
-        "identifier": identifier,
-        "format": format,
-        "encoding": encoding,
-        "separator": separator,
-        "errors": errors,
-    }
-    source = Corpus(corpus, **columns)
+    source = Corpus(corpus, reading, o.Labels(label), identifier)
     found = source.whole()
     documents = Documents.of(
         found.texts, found.ids if identifier is not None else None, Path(source.name).name
@@ -132,14 +86,14 @@ def label(
             f"{source.name} has documents with several labels: `dcot label` gives one per document"
         )
     options = LabelOptions(
-        output, folder, [name for name in classes or () if name], host, port, seed
+        output, folder, [name for name in classes or () if name], page.host, page.port, session.seed
     )
-    page = _Page(session, open_page, documents, output)
+    shown = _Page(session, page.open_page, documents, output)
     try:
-        run_label(documents, options, found.labels if label else (), imports or (), page.ready)
+        run_label(documents, options, found.labels if label else (), imports or (), shown.ready)
     except KeyboardInterrupt:
         session.note("")
-    session.done({"labels": str(output), "labelled": page.count()}, page.ended())
+    session.done({"labels": str(output), "labelled": shown.count()}, shown.ended())
 
 
 class _Page:

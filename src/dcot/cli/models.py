@@ -1,88 +1,12 @@
-"""Models on the command line: made from options, checked before the work, loaded and saved."""
+"""Model folders on the command line: checked before the work, loaded and saved."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcot.cli.errors import UserError
-from dcot.cli.session import Session
-
-if TYPE_CHECKING:
-    from dcot import DCoTClassifier, DCoTVectorizer
-
-# -- from options to estimators -----------------------------------------------------------------
-
-COUNTING = (
-    "lowercase",
-    "strip_accents",
-    "stop_words",
-    "token_pattern",
-    "min_word_length",
-    "ngram_range",
-    "analyzer",
-    "min_df",
-    "max_df",
-    "max_features",
-    "binary",
-)
-WEIGHTING = ("weighting", "norm", "use_idf", "smooth_idf", "sublinear_tf", "k1", "b")
-DCOT = (
-    "n_prototypes",
-    "prototypes",
-    "noise",
-    "n_layers",
-    "squash",
-    "shrinkage",
-    "output",
-    "normalize",
-    "n_components",
-    "ridge",
-    "solver",
-    "tol",
-    "max_iter",
-    "memory_limit",
-)
-GRID = ("noise", "shrinkage", "n_prototypes", "features")
-CLASSIFIER = ("selection", "estimator", "class_weight", "memory_limit")
-
-_OPTION = {"output": "features"}  # --output is where the result goes
-_NONE = ("strip_accents", "norm", "normalize", "class_weight")  # where "none" means None
-
-
-def vectorizer(options: Mapping[str, Any], session: Session) -> DCoTVectorizer:
-    """An unfitted vectorizer from the options of ``dcot fit``."""
-    from dcot import DCoTVectorizer
-
-    chosen = {**chosen_of(options, COUNTING + WEIGHTING), **chosen_of(options, DCOT)}
-    return DCoTVectorizer(**chosen, random_state=session.seed, verbose=session.verbose)
-
-
-def classifier(options: Mapping[str, Any], session: Session) -> DCoTClassifier:
-    """An unfitted classifier from the options of ``dcot train``."""
-    from dcot import DCoTClassifier, DCoTVectorizer
-
-    grid = {name: options[name] for name in GRID if options[name] is not None}
-    return DCoTClassifier(
-        vectorizer=DCoTVectorizer(**chosen_of(options, COUNTING + WEIGHTING)),
-        grid=grid or None,
-        random_state=session.seed,
-        verbose=session.verbose,
-        **chosen_of(options, CLASSIFIER),
-    )
-
-
-def chosen_of(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """The estimators' parameters of these names, from the values of options."""
-    values = {name: options[_OPTION.get(name, name)] for name in names}
-    return {
-        name: None if value == "none" and name in _NONE else value for name, value in values.items()
-    }
-
-
-# -- model folders ------------------------------------------------------------------------------
 
 
 def check_target(path: Path, kind: str) -> None:

@@ -1,18 +1,24 @@
 """Arguments and options that several commands have, and how their values are read.
 
-Each is an annotated type, so that a command says ``text: o.Text = None``. Paths are
-``readable=False`` here and elsewhere: typer must not check them, because our messages about a
-wrong path are more useful.
+An option is an annotated type, named after its parameter: ``text: o.Text = None`` is ``--text``.
+Options that belong together are a group, a frozen dataclass: a command that takes ``reading:
+o.Reading`` has all options of that group.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
+
+T = TypeVar("T")
 
 # -- values -------------------------------------------------------------------------------------
 
@@ -89,337 +95,285 @@ def _range(text: str) -> tuple[int, int]:
     return (1, found[0]) if len(found) == 1 else (found[0], found[1])
 
 
-def option(*flags: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    """``typer.Option`` with the names of this package."""
-    return typer.Option(*flags, help=help, rich_help_panel=panel, **more)
+# -- options and groups of them -----------------------------------------------------------------
+
+
+def option(help: str, *flags: str, panel: str | None = None, **more: Any) -> Any:
+    """``typer.Option``; without ``flags`` it is called like the parameter."""
+    more["readable"] = False  # typer must not check paths: our messages are more useful
+    found: Any = typer.Option
+    return found(*flags, help=help, rich_help_panel=panel, **more)
+
+
+def argument(help: str, metavar: str) -> Any:
+    """``typer.Argument``."""
+    return typer.Argument(help=help, metavar=metavar, show_default=False, readable=False)
+
+
+def output(help: str, metavar: str = "FILE", **more: Any) -> Any:
+    """The option that says where the result goes."""
+    return option(help, "--output", "-o", metavar=metavar, **more)
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as typer wants it: a parameter that is a group becomes the group's options."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, type[Any]] = {
+        name: one for name, one in hints.items() if bool(is_dataclass(one))
+    }
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            parameters += inspect.signature(groups[name], eval_str=True).parameters.values()
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        made = {name: group_of(kind, values) for name, kind in groups.items()}
+        taken = {field.name for kind in groups.values() for field in fields(kind)}
+        command(**{name: one for name, one in values.items() if name not in taken}, **made)
+
+    described = [_described(one) for one in parameters]
+    run.__signature__ = inspect.Signature(described)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in described}
+    return run
+
+
+def _described(parameter: inspect.Parameter) -> inspect.Parameter:
+    """A parameter whose option says what its values look like: by their type, if not otherwise."""
+    kind, information = get_args(parameter.annotation)
+    kinds = (kind, *get_args(kind))
+    choices = [one for one in kinds if get_origin(one) is Literal]
+    by_type = "INT" if int in kinds else "NUMBER" if float in kinds else None
+    shown = copy(information)
+    shown.metavar = shown.metavar or ("|".join(get_args(choices[0])) if choices else by_type)
+    return parameter.replace(annotation=Annotated[kind, shown], kind=inspect.Parameter.KEYWORD_ONLY)
+
+
+def group_of(kind: Callable[..., T], values: Mapping[str, Any]) -> T:
+    """A group with its part of the values of a command line."""
+    return kind(**{name: values[name] for name in inspect.signature(kind).parameters})
+
+
+_OR_NONE = ("strip_accents", "norm", "normalize", "class_weight")  # where "none" means None
+
+
+def parameters_of(*groups: Any) -> dict[str, Any]:
+    """The options of groups as parameters of an estimator."""
+    values = {name: value for one in groups for name, value in vars(one).items()}
+    return values | {name: None for name in _OR_NONE if values.get(name) == "none"}
 
 
 # -- arguments and files ------------------------------------------------------------------------
 
 Corpora = Annotated[
     list[str],
-    typer.Argument(
-        metavar="CORPUS...",
-        show_default=False,
-        help="Files (.txt: one document per line; .csv, .tsv, .jsonl, .parquet), plain or "
+    argument(
+        "Files (.txt: one document per line; .csv, .tsv, .jsonl, .parquet), plain or "
         "compressed; a folder of text files; - for standard input; or a known corpus, such as "
         "r52 or r52:test.",
+        "CORPUS...",
     ),
 ]
-Model = Annotated[
-    Path,
-    typer.Argument(readable=False, metavar="MODEL", show_default=False, help="A model folder."),
-]
+Model = Annotated[Path, argument("A model folder.", "MODEL")]
 ModelOut = Annotated[
-    Path,
-    option(
-        "--output",
-        "-o",
-        help="The model folder to write; an older model of the same kind is replaced.",
-        readable=False,
-        metavar="MODEL",
-    ),
+    Path, output("The model folder to write; an older model of the same kind is replaced.", "MODEL")
 ]
 Precision = Annotated[
     Literal["float16", "int8"] | None,
     option(
-        "--precision",
-        metavar="float16|int8",
-        help="Save weights in 16 or 8 bits: a half or a quarter of the size.",
-        show_default="as trained",
+        "Save weights in 16 or 8 bits: a half or a quarter of the size.", show_default="as trained"
     ),
+]
+K = Annotated[int, option("Show at most this many.", "-k", min=1)]
+Hybrid = Annotated[
+    float | None,
+    option("Weight of meaning against words: 0 is BM25 alone, 1 is dCoT alone.", min=0, max=1),
 ]
 
 # -- the corpus ---------------------------------------------------------------------------------
 
-CORPUS = "Corpus"
+_corpus = partial(option, panel="Corpus")
+_files = partial(option, panel="Files")
+_column = partial(_corpus, metavar="COLUMN")
 
-Text = Annotated[
-    list[str] | None,
-    option(
-        "--text",
-        help="Column with the text. If repeated, the columns are joined.",
-        panel=CORPUS,
-        metavar="COLUMN",
-        show_default="text, or the only one",
-    ),
-]
-Label = Annotated[
-    str | None,
-    option(
-        "--label",
-        help="Column with the label.",
-        panel=CORPUS,
-        metavar="COLUMN",
-        show_default="folder names",
-    ),
+Label = Annotated[str | None, _column("Column with the label.", show_default="folder names")]
+UnlabelledLabel = Annotated[
+    str | None, _corpus("Label value that marks unlabelled rows, besides the empty one.")
 ]
 Identifier = Annotated[
     str | None,
-    option(
-        "--id",
-        help="Column that identifies a document.",
-        panel=CORPUS,
-        metavar="COLUMN",
-        show_default="file names, or numbers",
-    ),
+    _column("Column that identifies a document.", "--id", show_default="file names, or numbers"),
 ]
-LabelSeparator = Annotated[
-    str | None,
-    option(
-        "--label-separator",
-        help="Text between the labels of a document, if it can have several.",
-        panel=CORPUS,
-        metavar="TEXT",
-    ),
-]
-UnlabelledLabel = Annotated[
-    str | None,
-    option(
-        "--unlabelled-label",
-        help="Label value that marks unlabelled rows, besides the empty one.",
-        panel=CORPUS,
-        metavar="TEXT",
-    ),
-]
-Format = Annotated[
-    Literal["lines", "jsonl", "csv", "tsv", "parquet", "document"] | None,
-    option(
-        "--format",
-        metavar="lines|jsonl|csv|tsv|parquet|document",
-        help="Format of the files; document: one text per file.",
-        panel=CORPUS,
-        show_default="by the ending",
-    ),
-]
-Encoding = Annotated[
-    str,
-    option(
-        "--encoding",
-        help="Encoding of the files, such as utf-16, latin-1 or cp1252.",
-        panel=CORPUS,
-        metavar="NAME",
-    ),
-]
-Separator = Annotated[
-    str | None,
-    option(
-        "--separator",
-        help="Character between the columns of a .csv file, such as ';'.",
-        panel=CORPUS,
-        metavar="CHARACTER",
-        show_default="a comma",
-    ),
-]
-Errors = Annotated[
-    Literal["strict", "replace"],
-    option(
-        "--errors",
-        metavar="strict|replace",
-        help="Bytes that cannot be decoded: an error, or a replacement character.",
-        panel=CORPUS,
-    ),
-]
+Metadata = Annotated[list[str] | None, _column("Column to keep, for --where. Can be repeated.")]
 
-# -- reading and search -------------------------------------------------------------------------
 
-K = Annotated[int, option("-k", help="Show at most this many.", min=1, metavar="INT")]
-Hybrid = Annotated[
-    float | None,
-    option(
-        "--hybrid",
-        help="Weight of meaning against words: 0 is BM25 alone, 1 is dCoT alone.",
-        min=0,
-        max=1,
-        metavar="NUMBER",
-    ),
-]
+@dataclass(frozen=True)
+class Reading:
+    """How files are read; see :class:`dcot.text.tables.ReadOptions`."""
 
-# -- the estimators' parameters that fit and train share; defaults are those of the estimators ----
+    text: Annotated[
+        list[str] | None,
+        _column(
+            "Column with the text. If repeated, the columns are joined.",
+            show_default="text, or the only one",
+        ),
+    ] = None
+    format: Annotated[
+        Literal["lines", "jsonl", "csv", "tsv", "parquet", "document"] | None,
+        _files("Format of the files; document: one text per file.", show_default="by the ending"),
+    ] = None
+    encoding: Annotated[
+        str, _files("Encoding of the files, such as utf-16, latin-1 or cp1252.", metavar="NAME")
+    ] = "utf-8"
+    separator: Annotated[
+        str | None,
+        _files(
+            "Character between the columns of a .csv file, such as ';'.",
+            metavar="CHARACTER",
+            show_default="a comma",
+        ),
+    ] = None
+    errors: Annotated[
+        Literal["strict", "replace"],
+        _files("Bytes that cannot be decoded: an error, or a replacement character."),
+    ] = "strict"
 
-_COUNTING = "Counting terms"
-_WEIGHTING = "Weighting terms"
 
-Lowercase = Annotated[
-    bool,
-    option(
-        "--lowercase/--no-lowercase", help="Count Tea and tea as the same term.", panel=_COUNTING
-    ),
-]
-StripAccents = Annotated[
-    Literal["ascii", "unicode", "none"],
-    option(
-        "--strip-accents",
-        metavar="ascii|unicode|none",
-        help="Replace accented letters by plain ones, after lower-casing.",
-        panel=_COUNTING,
-    ),
-]
-StopWords = Annotated[
-    Any,
-    option(
-        "--stop-words",
-        help="Words to leave out: English ones, or a list with commas.",
-        panel=_COUNTING,
-        parser=words,
-        metavar="english|WORDS",
-    ),
-]
-TokenPattern = Annotated[
-    str,
-    option(
-        "--token-pattern",
-        help="Regular expression for a word; or unicode: words that keep combining marks and "
-        "joiners, as Hindi and Persian need.",
-        panel=_COUNTING,
-        metavar="REGEX",
-        show_default="two or more letters or digits",
-    ),
-]
-MinWordLength = Annotated[
-    int | None,
-    option(
-        "--min-word-length",
-        help="Shortest word, in characters; 1 keeps words of one character.",
-        panel=_COUNTING,
-        metavar="INT",
-        min=1,
-        show_default="2",
-    ),
-]
-NgramRange = Annotated[
-    Any,
-    option(
-        "--ngram-range",
-        help="Shortest and longest term, in words (or characters).",
-        panel=_COUNTING,
-        parser=_range,
-        metavar="MIN,MAX",
-    ),
-]
-Analyzer = Annotated[
-    Literal["word", "char", "char_wb"],
-    option(
-        "--analyzer",
-        metavar="word|char|char_wb",
-        help="Terms are n-grams of words, of characters, or of characters within words.",
-        panel=_COUNTING,
-    ),
-]
-MinDf = Annotated[
-    Any,
-    option(
-        "--min-df",
-        help="Leave out terms in fewer documents: a number, or a fraction of all. auto: 2 from "
-        "1,000 documents on, else 1.",
-        panel=_COUNTING,
-        parser=number_or_auto,
-        metavar="NUMBER|auto",
-    ),
-]
-MaxDf = Annotated[
-    Any,
-    option(
-        "--max-df",
-        help="Leave out terms in more documents: a number, or a fraction of all.",
-        panel=_COUNTING,
-        parser=number,
-        metavar="NUMBER",
-    ),
-]
-MaxFeatures = Annotated[
-    int | None,
-    option(
-        "--max-features",
-        help="Keep at most this many terms, the most frequent ones.",
-        panel=_COUNTING,
-        metavar="INT",
-        min=1,
-    ),
-]
-Binary = Annotated[
-    bool,
-    option("--binary/--no-binary", help="Count every term at most once.", panel=_COUNTING),
-]
-Weighting = Annotated[
-    Literal["tfidf", "bm25", "log", "binary", "counts"],
-    option(
-        "--weighting",
-        metavar="tfidf|bm25|log|binary|counts",
-        help="Weight of a term in a document.",
-        panel=_WEIGHTING,
-    ),
-]
-Norm = Annotated[
-    Literal["auto", "l1", "l2", "none"],
-    option(
-        "--norm",
-        metavar="auto|l1|l2|none",
-        help="Norm that every document is scaled to; auto is l2 for tfidf, else none.",
-        panel=_WEIGHTING,
-    ),
-]
-UseIdf = Annotated[
-    bool, option("--use-idf/--no-use-idf", help="For tfidf: use idf.", panel=_WEIGHTING)
-]
-SmoothIdf = Annotated[
-    bool,
-    option(
-        "--smooth-idf/--no-smooth-idf",
-        help="For tfidf: compute idf as if one more document had every term.",
-        panel=_WEIGHTING,
-    ),
-]
-SublinearTf = Annotated[
-    bool,
-    option(
-        "--sublinear-tf/--no-sublinear-tf",
-        help="For tfidf: use 1 + log(tf) in place of tf.",
-        panel=_WEIGHTING,
-    ),
-]
-K1 = Annotated[
-    float,
-    option(
-        "--k1",
-        help="For bm25: how soon more occurrences of a term stop to matter.",
-        panel=_WEIGHTING,
-        metavar="NUMBER",
-        min=0,
-    ),
-]
-B = Annotated[
-    float,
-    option(
-        "--b",
-        help="For bm25: how much long documents are discounted.",
-        panel=_WEIGHTING,
-        metavar="NUMBER",
-        min=0,
-        max=1,
-    ),
-]
+@dataclass(frozen=True)
+class Labels:
+    """Where labels are, and how they are written."""
 
-# -- common to all commands ---------------------------------------------------------------------
+    label: Label = None
+    label_separator: Annotated[
+        str | None, _corpus("Text between the labels of a document, if it can have several.")
+    ] = None
+    unlabelled_label: UnlabelledLabel = None
 
-_COMMON = "Common options"
 
-Json = Annotated[
-    bool, option("--json", help="JSON on standard output, and nothing else.", panel=_COMMON)
-]
-Quiet = Annotated[bool, option("--quiet", "-q", help="No progress, no notes.", panel=_COMMON)]
-Seed = Annotated[
-    int, option("--seed", help="Seed of everything random.", panel=_COMMON, metavar="INT")
-]
-Threads = Annotated[
-    int | None,
-    option(
-        "--threads",
-        help="Number of threads.",
-        panel=_COMMON,
-        metavar="INT",
-        min=1,
-        show_default="all cores",
-    ),
-]
-Debug = Annotated[bool, option("--debug", help="Show the traceback of an error.", panel=_COMMON)]
+# -- pages in the browser -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Page:
+    """Where a page is served, and whether it is opened."""
+
+    host: Annotated[
+        str,
+        option(
+            "Address to listen on. Anything but this computer itself can be reached by "
+            "others, who need the token in the printed address.",
+            metavar="ADDRESS",
+        ),
+    ] = "127.0.0.1"
+    port: Annotated[
+        int | None,
+        option(
+            "Port to listen on; 0 takes any that is free.",
+            min=0,
+            max=65535,
+            show_default="8765, or a free one",
+        ),
+    ] = None
+    open_page: Annotated[bool, option("Open the page in the browser.", "--open/--no-open")] = True
+
+
+# -- the vectorizer's parameters; defaults are those of the estimators ---------------------------
+
+_counting = partial(option, panel="Counting terms")
+_weighting = partial(option, panel="Weighting terms")
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Parameters of ``TermCounter``."""
+
+    lowercase: Annotated[bool, _counting("Count Tea and tea as the same term.")] = True
+    strip_accents: Annotated[
+        Literal["ascii", "unicode", "none"],
+        _counting("Replace accented letters by plain ones, after lower-casing."),
+    ] = "none"
+    stop_words: Annotated[
+        Any,
+        _counting(
+            "Words to leave out: English ones, or a list with commas.",
+            parser=words,
+            metavar="english|WORDS",
+        ),
+    ] = None
+    token_pattern: Annotated[
+        str,
+        _counting(
+            "Regular expression for a word; or unicode: words that keep combining marks and "
+            "joiners, as Hindi and Persian need.",
+            metavar="REGEX",
+            show_default="two or more letters or digits",
+        ),
+    ] = r"(?u)\b\w\w+\b"
+    min_word_length: Annotated[
+        int | None,
+        _counting(
+            "Shortest word, in characters; 1 keeps words of one character.",
+            min=1,
+            show_default="2",
+        ),
+    ] = None
+    ngram_range: Annotated[
+        Any,
+        _counting(
+            "Shortest and longest term, in words (or characters).",
+            parser=_range,
+            metavar="MIN,MAX",
+        ),
+    ] = "1,1"
+    analyzer: Annotated[
+        Literal["word", "char", "char_wb"],
+        _counting("Terms are n-grams of words, of characters, or of characters within words."),
+    ] = "word"
+    min_df: Annotated[
+        Any,
+        _counting(
+            "Leave out terms in fewer documents: a number, or a fraction of all. auto: 2 from "
+            "1,000 documents on, else 1.",
+            parser=number_or_auto,
+            metavar="NUMBER|auto",
+        ),
+    ] = "auto"
+    max_df: Annotated[
+        Any,
+        _counting(
+            "Leave out terms in more documents: a number, or a fraction of all.",
+            parser=number,
+            metavar="NUMBER",
+        ),
+    ] = "1.0"
+    max_features: Annotated[
+        int | None, _counting("Keep at most this many terms, the most frequent ones.", min=1)
+    ] = None
+    binary: Annotated[bool, _counting("Count every term at most once.")] = False
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """Parameters of ``TermWeighting``."""
+
+    weighting: Annotated[
+        Literal["tfidf", "bm25", "log", "binary", "counts"],
+        _weighting("Weight of a term in a document."),
+    ] = "tfidf"
+    norm: Annotated[
+        Literal["auto", "l1", "l2", "none"],
+        _weighting("Norm that every document is scaled to; auto is l2 for tfidf, else none."),
+    ] = "auto"
+    use_idf: Annotated[bool, _weighting("For tfidf: use idf.")] = True
+    smooth_idf: Annotated[
+        bool, _weighting("For tfidf: compute idf as if one more document had every term.")
+    ] = True
+    sublinear_tf: Annotated[bool, _weighting("For tfidf: use 1 + log(tf) in place of tf.")] = True
+    k1: Annotated[
+        float, _weighting("For bm25: how soon more occurrences of a term stop to matter.", min=0)
+    ] = 1.2
+    b: Annotated[
+        float, _weighting("For bm25: how much long documents are discounted.", min=0, max=1)
+    ] = 0.75

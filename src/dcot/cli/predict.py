@@ -32,77 +32,48 @@ EXAMPLES = (
 def predict(
     model: o.Model,
     corpus: o.Corpora,
+    *,
     output: Annotated[
         Path | None,
-        o.option(
-            "--output",
-            "-o",
-            help="Ends in .parquet, .csv, .tsv, .jsonl, .npz, or .npy (the predictions alone).",
-            readable=False,
-            metavar="FILE",
+        o.output(
+            "Ends in .parquet, .csv, .tsv, .jsonl, .npz, or .npy (the predictions alone).",
             show_default="standard output",
         ),
     ] = None,
     top: Annotated[
-        int,
-        o.option(
-            "--top",
-            help="Show at most this many classes, the most probable first.",
-            min=1,
-            metavar="INT",
-        ),
+        int, o.option("Show at most this many classes, the most probable first.", min=1)
     ] = 1,
     keep: Annotated[
         list[str] | None,
         o.option(
-            "--keep",
-            help="Column of the input to write beside the predictions. Can be repeated.",
+            "Column of the input to write beside the predictions. Can be repeated.",
             metavar="COLUMN",
         ),
     ] = None,
     unknown: Annotated[
         str | None,
         o.option(
-            "--unknown",
-            help="Prediction for documents without any word that the model knows.",
+            "Prediction for documents without any word that the model knows.",
             metavar="LABEL",
             show_default="that of an empty document",
         ),
     ] = None,
-    text: o.Text = None,
+    reading: o.Reading,
     identifier: o.Identifier = None,
-    format: o.Format = None,
-    encoding: o.Encoding = "utf-8",
-    separator: o.Separator = None,
-    errors: o.Errors = "strict",
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    session: Session,
 ) -> None:
     """Predict the classes of documents.
 
     Without -o the predictions go to standard output: a table on a terminal, tab-separated lines
     into a pipe, JSON lines with --json.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.cli.models import load_model
     from dcot.cli.output import check_output
 
     if output is not None:
         check_output(output, [*corpus, str(model)])
-    source = Corpus(
-        corpus,
-        text=text,
-        identifier=identifier,
-        metadata=tuple(keep or ()),
-        format=format,
-        encoding=encoding,
-        separator=separator,
-        errors=errors,
-    )
+    source = Corpus(corpus, reading, identifier=identifier, metadata=tuple(keep or ()))
     source.check()
     classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
     progress, done, strange = session.progress, 0, 0

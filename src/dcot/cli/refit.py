@@ -15,56 +15,35 @@ def refit(
     model: o.Model,
     corpus: o.Corpora,
     output: o.ModelOut,
+    *,
     precision: o.Precision = None,
-    text: o.Text = None,
-    label: o.Label = None,
-    label_separator: o.LabelSeparator = None,
-    unlabelled_label: o.UnlabelledLabel = None,
-    format: o.Format = None,
-    encoding: o.Encoding = "utf-8",
-    separator: o.Separator = None,
-    errors: o.Errors = "strict",
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    reading: o.Reading,
+    labels: o.Labels,
+    session: Session,
 ) -> None:
     """Train the classifier of a model again, with more or other labels.
 
     The features stay as they are, so this takes seconds. The corpus has all labelled documents,
     not only the new ones; unlabelled rows are skipped. The output may be the model itself.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.cli.models import check_target, load_model, save_model
     from dcot.cli.train import checked_labels, facts_of, note_doubtful_labels, show
 
     check_target(output, "DCoTClassifier")
-    source = Corpus(
-        corpus,
-        text=text,
-        label=label,
-        label_separator=label_separator,
-        unlabelled=unlabelled_label,
-        format=format,
-        encoding=encoding,
-        separator=separator,
-        errors=errors,
-        part="train",
-    )
+    source = Corpus(corpus, reading, labels, part="train")
     source.check()
     classifier: Any = load_model(model, "DCoTClassifier", hint="make one with dcot train")
     documents = source.whole()
-    labels = checked_labels(documents.labels, source)
-    note_doubtful_labels(session, labels, label)
+    given = checked_labels(documents.labels, source)
+    note_doubtful_labels(session, given, labels.label)
     start = time.perf_counter()
-    classifier.refit(documents.texts, labels)
+    classifier.refit(documents.texts, given)
     seconds = time.perf_counter() - start
     size = save_model(classifier, output, precision)
     facts = facts_of(classifier)
     facts |= {"model": str(output), "seconds": round(seconds, 3), "bytes": size}
-    if json:
+    if session.json:
         session.emit(facts)
-    elif not quiet:
+    elif not session.quiet:
         show(session, classifier, facts)

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.session import Session, table
@@ -21,52 +19,28 @@ EXAMPLES = (
 
 
 def search(
-    index: Annotated[
-        Path,
-        typer.Argument(
-            readable=False, metavar="INDEX", show_default=False, help="An index folder."
-        ),
-    ],
+    index: Annotated[Path, o.argument("An index folder.", "INDEX")],
     query: Annotated[
         str,
-        typer.Argument(
-            metavar="QUERY",
-            show_default=False,
-            help="Words to search for; - reads one query per line from standard input.",
-        ),
+        o.argument("Words to search for; - reads one query per line from standard input.", "QUERY"),
     ],
+    *,
     k: o.K = 10,
     where: Annotated[
         list[str] | None,
-        o.option(
-            "--where",
-            help="Only documents with this metadata. Can be repeated.",
-            metavar="COLUMN=VALUE",
-        ),
+        o.option("Only documents with this metadata. Can be repeated.", metavar="COLUMN=VALUE"),
     ] = None,
     hybrid: o.Hybrid = None,
     output: Annotated[
         Path | None,
-        o.option(
-            "--output",
-            "-o",
-            help="Ends in .parquet, .csv, .tsv, .jsonl or .npz.",
-            readable=False,
-            metavar="FILE",
-            show_default="standard output",
-        ),
+        o.output("Ends in .parquet, .csv, .tsv, .jsonl or .npz.", show_default="standard output"),
     ] = None,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    session: Session,
 ) -> None:
     """Find the documents nearest to a query.
 
     A query without a known word finds nothing.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.models import load_model
     from dcot.cli.output import check_output
 
@@ -82,7 +56,7 @@ def search(
             session.note(f"No word of {hits.query!r} is known to the index.")
     if output is not None:
         _write(session, output, found)
-    elif json:
+    elif session.json:
         for hits in found:
             session.emit({"query": hits.query, "hits": [_as_json(hit) for hit in hits]})
     else:

@@ -14,8 +14,10 @@ import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
+from dcot.cli.options import option
 from dcot.runtime.progress import Display, Progress, silent
 from dcot.runtime.terminal import one_line, printable, printable_json
 
@@ -29,6 +31,9 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLAR
 at_end = ExitStack()  # what has to be undone at the end of the command; ``app.run`` closes it
 
 
+_common = partial(option, panel="Common options")
+
+
 @dataclass(frozen=True)
 class Session:
     """The common options of a command.
@@ -37,21 +42,22 @@ class Session:
     notes, warnings, errors) goes to standard error.
     """
 
-    json: bool = False
-    quiet: bool = False
-    seed: int = 0
+    json: Annotated[bool, _common("JSON on standard output, and nothing else.", "--json")] = False
+    quiet: Annotated[bool, _common("No progress, no notes.", "--quiet", "-q")] = False
+    seed: Annotated[int, _common("Seed of everything random.")] = 0
+    threads: Annotated[
+        int | None, _common("Number of threads.", min=1, show_default="all cores")
+    ] = None
+    debug: Annotated[bool, _common("Show the traceback of an error.", "--debug")] = False
 
-    @classmethod
-    def start(cls, json: bool, quiet: bool, seed: int, threads: int | None, debug: bool) -> Session:
+    def start(self) -> None:
         """Limit threads and show warnings in one line each, until the end of the command."""
-        session = cls(json, quiet, seed)
-        if not debug:
+        if not self.debug:
             at_end.enter_context(warnings.catch_warnings())
             warnings.filterwarnings("default", category=UserWarning)
-            warnings.showwarning = session._warn
-        if threads is not None:
-            _limit(threads)
-        return session
+            warnings.showwarning = self._warn
+        if self.threads is not None:
+            _limit(self.threads)
 
     @property
     def verbose(self) -> bool:

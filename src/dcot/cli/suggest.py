@@ -18,32 +18,16 @@ EXAMPLES = (
 def suggest(
     model: o.Model,
     corpus: o.Corpora,
+    *,
     k: o.K = 10,
     output: Annotated[
         Path | None,
-        o.option(
-            "--output",
-            "-o",
-            help="Ends in .parquet, .csv, .tsv, .jsonl or .npz.",
-            readable=False,
-            metavar="FILE",
-            show_default="standard output",
-        ),
+        o.output("Ends in .parquet, .csv, .tsv, .jsonl or .npz.", show_default="standard output"),
     ] = None,
-    text: o.Text = None,
-    label: o.Label = None,
-    label_separator: o.LabelSeparator = None,
-    unlabelled_label: o.UnlabelledLabel = None,
+    reading: o.Reading,
+    labels: o.Labels,
     identifier: o.Identifier = None,
-    format: o.Format = None,
-    encoding: o.Encoding = "utf-8",
-    separator: o.Separator = None,
-    errors: o.Errors = "strict",
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    session: Session,
 ) -> None:
     """Suggest documents to label next.
 
@@ -51,7 +35,6 @@ def suggest(
     documents are uncertain and tell most about the others: they are harder than the rest, so do
     not measure accuracy on them. After labelling them, run dcot refit or dcot train.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.cli.models import load_model
     from dcot.cli.output import check_output
@@ -60,34 +43,23 @@ def suggest(
 
     if output is not None:
         check_output(output, [*corpus, str(model)])
-    source = Corpus(
-        corpus,
-        text=text,
-        label=label,
-        label_separator=label_separator,
-        unlabelled=unlabelled_label,
-        identifier=identifier,
-        format=format,
-        encoding=encoding,
-        separator=separator,
-        errors=errors,
-    )
+    source = Corpus(corpus, reading, labels, identifier)
     source.check()
     classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
     documents = source.whole()
-    labels = checked_labels(documents.labels, source)
-    open_rows = [row for row, found in enumerate(labels) if found is None]
+    given = checked_labels(documents.labels, source)
+    open_rows = [row for row, found in enumerate(given) if found is None]
     if not open_rows:
         raise UserError(f"{source.name}: every document has a label: there is nothing to suggest")
-    labelled = [row for row, found in enumerate(labels) if found is not None]
-    classifier.refit([documents.texts[row] for row in labelled], [labels[row] for row in labelled])
+    labelled = [row for row, found in enumerate(given) if found is not None]
+    classifier.refit([documents.texts[row] for row in labelled], [given[row] for row in labelled])
     texts = [documents.texts[row] for row in open_rows]
     chosen = [int(one) for one in classifier.suggest(texts, min(k, len(texts)))]
     chosen_texts = [texts[one] for one in chosen]
     columns = {"id": [documents.ids[open_rows[one]] for one in chosen]}
     columns |= predictions(classifier, chosen_texts)
     with destination(session, output) as put:
-        put(columns | ({"text": chosen_texts} if output or json else {}), chosen_texts)
+        put(columns | ({"text": chosen_texts} if output or session.json else {}), chosen_texts)
     strange = int((~classifier.has_known_terms(chosen_texts)).sum())
     if strange:
         session.note(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
 
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
@@ -23,145 +22,109 @@ EXAMPLES = (
     "dcot train news.csv --text body --label topic --unlabelled news.txt -o model",
     "dcot train news.jsonl --text body --label topic --test test.jsonl -o model",
 )
-_CANDIDATES = "Settings to choose from (with commas; the first is the default)"
-_CLASSIFIER = "Classifier"
+_candidates = partial(
+    o.option, panel="Settings to choose from (with commas; the first is the default)"
+)
+_classifier = partial(o.option, panel="Classifier")
 _MISSING = {"na", "n/a", "nan", "null", "none", "unknown", "?", "-"}  # labels that may mean none
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """Values of the classifier's ``grid``."""
+
+    noise: Annotated[
+        Any,
+        _candidates(
+            "Probability that a term is removed, in [0, 1).",
+            parser=o.numbers(low=0, below=1),
+            metavar="NUMBERS",
+            show_default="0.9",
+        ),
+    ] = None
+    shrinkage: Annotated[
+        Any,
+        _candidates(
+            "Strength of the shrinkage; 0 is the paper.",
+            parser=o.numbers(low=0),
+            metavar="NUMBERS",
+            show_default="1.0",
+        ),
+    ] = None
+    n_prototypes: Annotated[
+        Any,
+        _candidates(
+            "Number of terms to reconstruct.",
+            parser=o.numbers(low=1, whole=True),
+            metavar="NUMBERS",
+            show_default="3000",
+        ),
+    ] = None
+    features: Annotated[
+        Any,
+        _candidates(
+            "Features that the classifier uses.",
+            parser=o.names,
+            metavar="NAMES",
+            show_default="both layers,layer 1,layer 2,x and both layers",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ClassifierOptions:
+    """Parameters of ``DCoTClassifier``."""
+
+    selection: Annotated[
+        Literal["loo", "none"],
+        _classifier("Choose settings by leave-one-out; none uses the defaults and is faster."),
+    ] = "loo"
+    estimator: Annotated[
+        Literal["ridge", "svm", "logistic"], _classifier("The linear classifier.")
+    ] = "ridge"
+    class_weight: Annotated[
+        Literal["sqrt", "balanced", "none"],
+        _classifier(
+            "Weight of a document: one over the square root of the size of its class, one "
+            "over its size, or one."
+        ),
+    ] = "sqrt"
+    memory_limit: Annotated[
+        str | None,
+        _classifier(
+            "Memory that learning the features may use, such as 4GB.",
+            metavar="SIZE",
+            show_default="what is free",
+        ),
+    ] = None
+
+
 def train(
-    context: typer.Context,
     corpus: o.Corpora,
     output: o.ModelOut,
+    *,
     unlabelled: Annotated[
         list[str] | None,
         o.option(
-            "--unlabelled",
-            help="More unlabelled documents; labels in them are ignored. Can be repeated.",
+            "More unlabelled documents; labels in them are ignored. Can be repeated.",
             metavar="CORPUS",
         ),
     ] = None,
     test: Annotated[
         str | None,
         o.option(
-            "--test",
-            help="Evaluate on these documents afterwards; with the same column names.",
+            "Evaluate on these documents afterwards; with the same column names.",
             metavar="CORPUS",
         ),
     ] = None,
     precision: o.Precision = None,
-    text: o.Text = None,
-    label: o.Label = None,
-    label_separator: o.LabelSeparator = None,
-    unlabelled_label: o.UnlabelledLabel = None,
-    format: o.Format = None,
-    encoding: o.Encoding = "utf-8",
-    separator: o.Separator = None,
-    errors: o.Errors = "strict",
-    noise: Annotated[
-        Any,
-        o.option(
-            "--noise",
-            help="Probability that a term is removed, in [0, 1).",
-            panel=_CANDIDATES,
-            parser=o.numbers(low=0, below=1),
-            metavar="NUMBERS",
-            show_default="0.9",
-        ),
-    ] = None,
-    shrinkage: Annotated[
-        Any,
-        o.option(
-            "--shrinkage",
-            help="Strength of the shrinkage; 0 is the paper.",
-            panel=_CANDIDATES,
-            parser=o.numbers(low=0),
-            metavar="NUMBERS",
-            show_default="1.0",
-        ),
-    ] = None,
-    n_prototypes: Annotated[
-        Any,
-        o.option(
-            "--n-prototypes",
-            help="Number of terms to reconstruct.",
-            panel=_CANDIDATES,
-            parser=o.numbers(low=1, whole=True),
-            metavar="NUMBERS",
-            show_default="3000",
-        ),
-    ] = None,
-    features: Annotated[
-        Any,
-        o.option(
-            "--features",
-            help="Features that the classifier uses.",
-            panel=_CANDIDATES,
-            parser=o.names,
-            metavar="NAMES",
-            show_default="both layers,layer 1,layer 2,x and both layers",
-        ),
-    ] = None,
-    selection: Annotated[
-        Literal["loo", "none"],
-        o.option(
-            "--selection",
-            metavar="loo|none",
-            help="Choose settings by leave-one-out; none uses the defaults and is faster.",
-            panel=_CLASSIFIER,
-        ),
-    ] = "loo",
-    estimator: Annotated[
-        Literal["ridge", "svm", "logistic"],
-        o.option(
-            "--estimator",
-            metavar="ridge|svm|logistic",
-            help="The linear classifier.",
-            panel=_CLASSIFIER,
-        ),
-    ] = "ridge",
-    class_weight: Annotated[
-        Literal["sqrt", "balanced", "none"],
-        o.option(
-            "--class-weight",
-            metavar="sqrt|balanced|none",
-            help="Weight of a document: one over the square root of the size of its class, one "
-            "over its size, or one.",
-            panel=_CLASSIFIER,
-        ),
-    ] = "sqrt",
-    memory_limit: Annotated[
-        str | None,
-        o.option(
-            "--memory-limit",
-            help="Memory that learning the features may use, such as 4GB.",
-            panel=_CLASSIFIER,
-            metavar="SIZE",
-            show_default="what is free",
-        ),
-    ] = None,
-    lowercase: o.Lowercase = True,
-    strip_accents: o.StripAccents = "none",
-    stop_words: o.StopWords = None,
-    token_pattern: o.TokenPattern = r"(?u)\b\w\w+\b",
-    min_word_length: o.MinWordLength = None,
-    ngram_range: o.NgramRange = "1,1",
-    analyzer: o.Analyzer = "word",
-    min_df: o.MinDf = "auto",
-    max_df: o.MaxDf = "1.0",
-    max_features: o.MaxFeatures = None,
-    binary: o.Binary = False,
-    weighting: o.Weighting = "tfidf",
-    norm: o.Norm = "auto",
-    use_idf: o.UseIdf = True,
-    smooth_idf: o.SmoothIdf = True,
-    sublinear_tf: o.SublinearTf = True,
-    k1: o.K1 = 1.2,
-    b: o.B = 0.75,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    reading: o.Reading,
+    labels: o.Labels,
+    candidates: Candidates,
+    options: ClassifierOptions,
+    counting: o.Counting,
+    weighting: o.Weighting,
+    session: Session,
 ) -> None:
     """Train a classifier from few labels and many documents.
 
@@ -169,41 +132,50 @@ def train(
     chosen by leave-one-out on the labelled documents. The accuracy to expect is estimated and
     printed beside that of TF-IDF.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli import models
     from dcot.cli.corpus import Corpus
 
     models.check_target(output, "DCoTClassifier")
-    columns: dict[str, Any] = {
-        "text": text,
-        "label": label,
-        "format": format,
-        "encoding": encoding,
-        "separator": separator,
-        "errors": errors,
-        "label_separator": label_separator,
-        "unlabelled": unlabelled_label,
-    }
-    source = Corpus(corpus, part="train", **columns)
-    tested = None if test is None else Corpus([test], part="test", **columns)
-    more = Corpus(unlabelled, **{**columns, "label": None}) if unlabelled else None
+    source = Corpus(corpus, reading, labels, part="train")
+    tested = None if test is None else Corpus([test], reading, labels, part="test")
+    more = Corpus(unlabelled, reading) if unlabelled else None
     for one in filter(None, (tested, more)):
         one.check()
     documents = source.whole()
-    labels = checked_labels(documents.labels, source)
-    note_doubtful_labels(session, labels, label)
+    given = checked_labels(documents.labels, source)
+    note_doubtful_labels(session, given, labels.label)
     start = time.perf_counter()
-    model = models.classifier(context.params, session)
-    model.fit(documents.texts, labels, unlabelled=more.whole().texts if more else None)
+    model = classifier(candidates, options, counting, weighting, session)
+    model.fit(documents.texts, given, unlabelled=more.whole().texts if more else None)
     seconds = time.perf_counter() - start
     size = models.save_model(model, output, precision)
     facts = facts_of(model) | {"model": str(output), "seconds": round(seconds, 3), "bytes": size}
-    if not (json or quiet):
+    if not (session.json or session.quiet):
         show(session, model, facts)
     if tested is not None:
         facts["test"] = _evaluate(session, model, tested, set(documents.texts))
-    if json:
+    if session.json:
         session.emit(facts)
+
+
+def classifier(
+    candidates: Candidates,
+    options: ClassifierOptions,
+    counting: o.Counting,
+    weighting: o.Weighting,
+    session: Session,
+) -> DCoTClassifier:
+    """An unfitted classifier from options."""
+    from dcot import DCoTClassifier, DCoTVectorizer
+
+    grid = {name: values for name, values in vars(candidates).items() if values is not None}
+    return DCoTClassifier(
+        vectorizer=DCoTVectorizer(**o.parameters_of(counting, weighting)),
+        grid=grid or None,
+        random_state=session.seed,
+        verbose=session.verbose,
+        **o.parameters_of(options),
+    )
 
 
 def _evaluate(
@@ -225,8 +197,12 @@ def _evaluate(
 def checked_labels(labels: list[Any], source: Corpus) -> list[Any]:
     """Labels of one kind, of which there are some."""
     if all(label is None for label in labels):
-        where = f"the column {source.label!r}" if source.label else "the names of its folders"
-        advice = "" if source.label else "; name the column with --label"
+        where = (
+            f"the column {source.labels.label!r}"
+            if source.labels.label
+            else "the names of its folders"
+        )
+        advice = "" if source.labels.label else "; name the column with --label"
         raise UserError(
             f"{source.name}: no document has a label in {where}: label a few of each class{advice}"
         )

@@ -22,30 +22,18 @@ def transform(
     corpus: o.Corpora,
     output: Annotated[
         Path,
-        o.option(
-            "--output",
-            "-o",
-            help="Ends in .parquet, .csv, .tsv or .jsonl (features by name), .npz, or .npy (the "
-            "matrix alone); without an ending, a folder of parquet files.",
-            readable=False,
-            metavar="FILE",
+        o.output(
+            "Ends in .parquet, .csv, .tsv or .jsonl (features by name), .npz, or .npy (the "
+            "matrix alone); without an ending, a folder of parquet files."
         ),
     ],
+    *,
     overwrite: Annotated[
-        bool,
-        o.option("--overwrite", help="Start again, even if there is work to resume."),
+        bool, o.option("Start again, even if there is work to resume.", "--overwrite")
     ] = False,
-    text: o.Text = None,
+    reading: o.Reading,
     identifier: o.Identifier = None,
-    format: o.Format = None,
-    encoding: o.Encoding = "utf-8",
-    separator: o.Separator = None,
-    errors: o.Errors = "strict",
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    debug: o.Debug = False,
+    session: Session,
 ) -> None:
     """Turn documents into features.
 
@@ -53,7 +41,6 @@ def transform(
     memory until the end. For a large corpus write .npy or a folder: after an interruption the same
     command resumes the work.
     """
-    session = Session.start(json, quiet, seed, threads, debug)
     from dcot.cli.corpus import Corpus
     from dcot.cli.models import load_model
     from dcot.cli.output import check_output
@@ -63,15 +50,7 @@ def transform(
         _check_folder(output, identifier, overwrite)
     else:
         check_output(output, [*corpus, str(model)])
-    source = Corpus(
-        corpus,
-        text=text,
-        identifier=identifier,
-        format=format,
-        encoding=encoding,
-        separator=separator,
-        errors=errors,
-    )
+    source = Corpus(corpus, reading, identifier=identifier)
     source.check()
     vectorizer = load_model(model, "DCoTVectorizer", hint="make one with dcot fit")
     names = [str(name) for name in vectorizer.get_feature_names_out()]

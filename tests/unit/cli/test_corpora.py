@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import threading
+from dataclasses import fields
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ import dcot
 from dcot import datasets
 from dcot.cli.corpus import Corpus
 from dcot.cli.errors import UserError
+from dcot.cli.options import Labels, Reading
 
 ROWS = documents()
 
@@ -89,7 +91,11 @@ def test_what_can_be_read_again(shelf):
 
 def read(*sources, **options):
     options = {"text": ["body"], "label": "topic", "identifier": "number", **options}
-    return Corpus([str(source) for source in sources], **options).whole()
+    reading, labels = (
+        kind(**{one.name: options.pop(one.name) for one in fields(kind) if one.name in options})
+        for kind in (Reading, Labels)
+    )
+    return Corpus([str(source) for source in sources], reading, labels, **options).whole()
 
 
 def same(batch):
@@ -146,7 +152,7 @@ def test_missing_labels_of_all_kinds(here):
     labels = [None, "", "  ", "?", "1", 1, 1.0, float("nan"), True, ["a", "b"], []]
     lines = [json.dumps({"text": "x", "topic": label}) for label in labels] + ['{"text": "x"}']
     (here / "labels.jsonl").write_text("\n".join(lines))
-    found = read("labels.jsonl", text=None, identifier=None, unlabelled="?").labels
+    found = read("labels.jsonl", text=None, identifier=None, unlabelled_label="?").labels
     assert found == [None] * 4 + ["1", "1", "1", None, "True", ["a", "b"], None, None]
 
 
@@ -182,7 +188,7 @@ def test_several_files_are_one_corpus(here):
 
 def test_batches_are_the_whole(here, monkeypatch):
     monkeypatch.setattr("dcot.cli.corpus._BATCH_DOCUMENTS", 5)
-    pieces = list(Corpus(["news.csv"], text=["body"]).batches())
+    pieces = list(Corpus(["news.csv"], Reading(["body"])).batches())
     assert [len(piece) for piece in pieces] == [5, 5, 5, 5, 4]
     assert [text for piece in pieces for text in piece.texts] == [text for _, _, text in ROWS]
 

@@ -11,7 +11,7 @@ from tests.unit.cli.running import run
 
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer
 from dcot.classifier.selection import GRID, candidates_for
-from dcot.cli import fit, models, options, train
+from dcot.cli import fit, options, train
 from dcot.cli.app import app
 from dcot.cli.session import Session
 from dcot.text import TermCounter, TermWeighting
@@ -30,11 +30,18 @@ NOT_OPTIONS = {
     "verbose",
     "vocabulary",
 }
-PARTS = {TermCounter: models.COUNTING, TermWeighting: models.WEIGHTING, DCoT: models.DCOT}
+PARTS = {
+    TermCounter: options.Counting,
+    TermWeighting: options.Weighting,
+    DCoT: fit.DcotOptions,
+    DCoTClassifier: train.ClassifierOptions,
+}
 
 
 def parameters(function):
-    return dict(inspect.signature(function, eval_str=True).parameters)
+    """Those of a class, or the options of a command, with those of its groups."""
+    found = function if isinstance(function, type) else options.with_groups(function)
+    return dict(inspect.signature(found, eval_str=True).parameters)
 
 
 def names(cls):
@@ -43,28 +50,30 @@ def names(cls):
 
 
 @pytest.mark.parametrize("cls", PARTS)
-def test_every_parameter_of_the_vectorizer_is_an_option_of_fit(cls):
-    assert set(PARTS[cls]) == names(cls)
-    offered = {"output" if name == "features" else name for name in parameters(fit.fit)}
-    assert set(PARTS[cls]) <= offered
+def test_every_parameter_of_an_estimator_is_an_option_of_its_group(cls):
+    renamed = {"features": "output"}
+    assert {renamed.get(name, name) for name in parameters(PARTS[cls])} == names(cls)
 
 
-def test_every_parameter_of_the_classifier_is_an_option_of_train():
-    assert set(models.CLASSIFIER) == names(DCoTClassifier)
-    assert set(models.GRID) == set(GRID)
-    used = {*models.CLASSIFIER, *models.GRID, *models.COUNTING, *models.WEIGHTING}
+def test_fit_and_train_have_these_groups():
+    vectorizer = {*parameters(options.Counting), *parameters(options.Weighting)}
+    assert vectorizer | {*parameters(fit.DcotOptions)} <= set(parameters(fit.fit))
+    assert set(parameters(train.Candidates)) == set(GRID)
+    used = vectorizer | {*GRID, *parameters(train.ClassifierOptions)}
     assert used <= set(parameters(train.train))
     assert "n_layers" not in parameters(train.train)  # chosen with the features
 
 
 def parsed(command, *arguments):
-    """The values that a command line gives."""
+    """A reader of the groups that a command line gives."""
     found = typer.main.get_command(app).commands[command]
-    return found.make_context(command, list(arguments)).params
+    values = found.make_context(command, list(arguments)).params
+    return lambda *kinds: [options.group_of(kind, values) for kind in kinds]
 
 
 def test_the_defaults_of_fit_are_those_of_the_vectorizer():
-    made = models.vectorizer(parsed("fit", "news.txt", "-o", "m"), Session())
+    groups = parsed("fit", "news.txt", "-o", "m")
+    made = fit.vectorizer(*groups(options.Counting, options.Weighting, fit.DcotOptions), Session())
     assert plain(made.get_params()) == plain(DCoTVectorizer(random_state=0).get_params())
 
 
@@ -77,12 +86,15 @@ def plain(params):
 
 
 def test_the_defaults_of_train_are_those_of_the_classifier():
-    made = models.classifier(parsed("train", "news.csv", "-o", "m"), Session())
+    groups = parsed("train", "news.csv", "-o", "m")(
+        train.Candidates, train.ClassifierOptions, options.Counting, options.Weighting
+    )
+    made = train.classifier(*groups, Session())
     expected = DCoTClassifier(vectorizer=DCoTVectorizer(), random_state=0).get_params()
     assert plain(made.get_params()) == plain(expected)
 
 
-@pytest.mark.parametrize("name", models.GRID)
+@pytest.mark.parametrize("name", GRID)
 def test_candidates_that_help_shows_are_those_of_the_classifier(name):
     shown = information(parameters(train.train)[name]).show_default
     read = options.names(shown) if name == "features" else options.numbers()(shown)
@@ -117,7 +129,6 @@ ALL = {
     f"{command.__module__.rpartition('.')[2]} {name}": parameter
     for command in (fit.fit, train.train)
     for name, parameter in parameters(command).items()
-    if name != "context"
 }
 
 
