@@ -3,75 +3,76 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from dcot._version import __version__
-from dcot.cli import (
-    audit,
-    bench,
-    demo,
-    evaluate,
-    explain,
-    explore,
-    fit,
-    index,
-    info,
-    label,
-    predict,
-    refit,
-    search,
-    similar,
-    suggest,
-    train,
-    transform,
-)
 from dcot.cli.errors import INTERRUPTED, OK, cleaned_up_when_terminated, report, write_error
 from dcot.cli.help import Command, Group
 from dcot.cli.options import with_groups
 from dcot.cli.session import at_end
 
-app = typer.Typer(
-    name="dcot",
-    help="Better text features from your own unlabelled documents.",
-    cls=Group,
-    epilog="dcot demo\ndcot train --help",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
-)
-benchmarks = typer.Typer(
-    cls=Group,
-    help="Rerun the experiments of the paper, or compare on your own corpus.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+# The module of each command, and its group in help.
+COMMANDS = {
+    "fit": ("fit", "Features"),
+    "transform": ("transform", "Features"),
+    "label": ("label", "Classes"),
+    "audit": ("audit", "Classes"),
+    "train": ("train", "Classes"),
+    "predict": ("predict", "Classes"),
+    "evaluate": ("evaluate", "Classes"),
+    "suggest": ("suggest", "Classes"),
+    "refit": ("train", "Classes"),
+    "explore": ("explore", "Reading"),
+    "explain": ("explain", "Reading"),
+    "similar": ("explain", "Reading"),
+    "index": ("index", "Search"),
+    "search": ("search", "Search"),
+    "info": ("info", "More"),
+    "demo": ("demo", "More"),
+    "bench": ("bench", "More"),
+}
+
+
+def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command with these subcommands; the modules of others are not imported."""
+    app = typer.Typer(
+        name="dcot",
+        help="Better text features from your own unlabelled documents.",
+        cls=Group,
+        epilog="dcot demo\ndcot train --help",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+    )
+    app.callback()(_root)
+    for name in names:
+        module, panel = COMMANDS[name]
+        found = import_module(f"dcot.cli.{module}")
+        if name == "bench":
+            group = typer.Typer(
+                cls=Group, help=found.HELP, no_args_is_help=True, rich_markup_mode=None
+            )
+            app.add_typer(group, name=name, rich_help_panel=panel)
+            for each, examples in found.EXAMPLES.items():
+                _add(group, getattr(found, each), examples)
+        else:
+            _add(app, getattr(found, name), found.EXAMPLES[name], panel)
+    return app
 
 
 def _add(
-    where: typer.Typer, function: Callable[..., None], examples: Sequence[str], panel: str | None
+    app: typer.Typer,
+    command: Callable[..., None],
+    examples: Sequence[str],
+    panel: str | None = None,
 ) -> None:
-    add = where.command(cls=Command, epilog="\n".join(examples), rich_help_panel=panel)
-    add(with_groups(function))
-
-
-for _panel, _modules in {
-    "Features": (fit, transform),
-    "Classes": (label, audit, train, predict, evaluate, suggest, refit),
-    "Reading": (explore, explain, similar),
-    "Search": (index, search),
-    "More": (info, demo),
-}.items():
-    for _module in _modules:
-        _name = _module.__name__.rpartition(".")[2]
-        _add(app, getattr(_module, _name), _module.EXAMPLES, _panel)
-_add(benchmarks, bench.paper, bench.PAPER_EXAMPLES, None)
-_add(benchmarks, bench.compare, bench.COMPARE_EXAMPLES, None)
-_add(benchmarks, bench.defaults, bench.DEFAULTS_EXAMPLES, None)
-app.add_typer(benchmarks, name="bench", rich_help_panel="More")
+    add = app.command(cls=Command, epilog="\n".join(examples), rich_help_panel=panel)
+    add(with_groups(command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -80,7 +81,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool,
@@ -97,7 +97,8 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         with cleaned_up_when_terminated(), at_end:
-            command = typer.main.get_command(app)
+            named = [one for one in arguments[:1] if one in COMMANDS]
+            command = typer.main.get_command(application(named or COMMANDS))
             code = command.main(
                 list(arguments) or ["--help"], prog_name="dcot", standalone_mode=False
             )

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from dcot.cli.corpus import Batch
     from dcot.web.space import Space
 
-EXAMPLES = (
-    "dcot audit news.csv --text body --label topic",
-    "dcot audit news.csv --text body --label topic --id number -o findings.csv",
-)
+EXAMPLES = {
+    "audit": (
+        "dcot audit news.csv --text body --label topic",
+        "dcot audit news.csv --text body --label topic --id number -o findings.csv",
+    )
+}
 
 _SHOWN = 10  # findings of each kind on a terminal
 _TITLES = {

@@ -12,9 +12,12 @@ import typer
 from dcot.cli import options as o
 from dcot.cli.session import Session
 
-PAPER_EXAMPLES = ("dcot bench paper --profile quick -o bench-output",)
-DEFAULTS_EXAMPLES = ("dcot bench defaults --only words --corpus everyday",)
-COMPARE_EXAMPLES = ("dcot bench compare test.csv --text body --label topic --budgets 4 --draws 1",)
+HELP = "Rerun the experiments of the paper, or compare on your own corpus."
+EXAMPLES = {
+    "paper": ("dcot bench paper --profile quick -o bench-output",),
+    "compare": ("dcot bench compare test.csv --text body --label topic --budgets 4 --draws 1",),
+    "defaults": ("dcot bench defaults --only words --corpus everyday",),
+}
 
 _Data = Annotated[
     Path | None,

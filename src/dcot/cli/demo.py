@@ -13,7 +13,7 @@ from dcot.cli.errors import UserError
 from dcot.cli.session import Session, console_width, table
 from dcot.errors import MissingExtraError
 
-EXAMPLES = ("dcot demo", "dcot demo --draws 2 --word mortgage --word parsley -o demo.png")
+EXAMPLES = {"demo": ("dcot demo", "dcot demo --draws 2 --word mortgage --word parsley -o demo.png")}
 
 
 def demo(

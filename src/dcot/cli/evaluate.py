@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dcot import DCoTClassifier
     from dcot.cli.corpus import Corpus
 
-EXAMPLES = ("dcot evaluate model test.csv --text body --label topic",)
+EXAMPLES = {"evaluate": ("dcot evaluate model test.csv --text body --label topic",)}
 
 Labels = frozenset[str]
 

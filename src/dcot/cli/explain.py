@@ -1,4 +1,4 @@
-"""``dcot explain``: what a word or a document means to a model."""
+"""``dcot explain`` and ``dcot similar``: what words and documents mean to a model."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from dcot.cli.errors import UserError
 from dcot.cli.session import Session, table
 
 READABLE = ("DCoTVectorizer", "DCoT", "DCoTClassifier")
-EXAMPLES = (
-    "dcot explain model nasdaq",
-    "dcot explain model 'opec cut its output' -k 5",
-    "dcot explain classifier 'opec cut its output' --target oil",
-)
+EXAMPLES = {
+    "explain": (
+        "dcot explain model nasdaq",
+        "dcot explain model 'opec cut its output' -k 5",
+        "dcot explain classifier 'opec cut its output' --target oil",
+    ),
+    "similar": ("dcot similar model nasdaq", "dcot similar model stocks --cohort -k 5"),
+}
 
 
 def explain(
@@ -57,6 +60,32 @@ def explain(
         session.show(str(found))
     else:
         _show(session, found, k)
+
+
+def similar(
+    model: o.Model,
+    word: Annotated[str, o.argument("A word of the model.", "WORD")],
+    *,
+    cohort: Annotated[
+        bool, o.option("Show the words that are translated into this prototype.", "--cohort")
+    ] = False,
+    layer: Annotated[
+        int | None, o.option("Layer to compare in.", min=1, show_default="the last")
+    ] = None,
+    k: o.K = 10,
+    session: Session,
+) -> None:
+    """Show the words that mean the same as a word."""
+    from dcot.cli.models import load_model
+
+    loaded = load_model(model, *READABLE, hint="use the model it was made with")
+    find = loaded.cohort if cohort else loaded.similar_terms
+    found = find(word, k, layer=layer)
+    if session.json:
+        terms = [{"term": term, found.measure: value} for term, value in found]
+        session.emit({"word": word, "title": found.title, "terms": terms})
+        return
+    session.show(found.title, table(["term", found.measure], list(found)))
 
 
 def _read(text: str) -> str:

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from dcot.cli.corpus import Corpus
     from dcot.web.explore import subject
 
-EXAMPLES = (
-    "dcot explore model",
-    "dcot explore model news.csv --text body --label topic",
-    "dcot explore index",
-    "dcot explore news.csv --text body --label topic --no-open",
-)
+EXAMPLES = {
+    "explore": (
+        "dcot explore model",
+        "dcot explore model news.csv --text body --label topic",
+        "dcot explore index",
+        "dcot explore news.csv --text body --label topic --no-open",
+    )
+}
 
 
 def explore(

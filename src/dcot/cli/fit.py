@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from dcot import DCoTVectorizer
     from dcot.text import TextFiles
 
-EXAMPLES = (
-    "dcot fit news.txt -o model",
-    "dcot fit news.csv --text body --n-prototypes 1000 --noise 0.9,0.8 -o model",
-    "zcat news.jsonl.gz | dcot fit - --text body -o model --precision int8",
-    "dcot fit news.txt --dask threads -o model",
-)
+EXAMPLES = {
+    "fit": (
+        "dcot fit news.txt -o model",
+        "dcot fit news.csv --text body --n-prototypes 1000 --noise 0.9,0.8 -o model",
+        "zcat news.jsonl.gz | dcot fit - --text body -o model --precision int8",
+        "dcot fit news.txt --dask threads -o model",
+    )
+}
 _dcot = partial(o.option, panel="dCoT")
 
 

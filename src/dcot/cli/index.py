@@ -13,10 +13,12 @@ from dcot.cli.session import Session
 if TYPE_CHECKING:
     from dcot.cli.corpus import Corpus
 
-EXAMPLES = (
-    "dcot index model news.csv --text body --id number -o index",
-    "dcot index new news.txt -o index",
-)
+EXAMPLES = {
+    "index": (
+        "dcot index model news.csv --text body --id number -o index",
+        "dcot index new news.txt -o index",
+    )
+}
 NEW = "new"  # in place of a model folder
 
 

@@ -10,7 +10,7 @@ from dcot.cli.errors import UserError
 from dcot.cli.session import Session
 from dcot.runtime.terminal import one_line, printable
 
-EXAMPLES = ("dcot info model", "dcot info model --json")
+EXAMPLES = {"info": ("dcot info model", "dcot info model --json")}
 
 
 def info(

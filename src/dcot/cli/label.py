@@ -12,11 +12,13 @@ from dcot.cli.session import Session
 if TYPE_CHECKING:
     from dcot.web.documents import Documents
 
-EXAMPLES = (
-    "dcot label news.csv --text body -o labels.csv",
-    "dcot label news.csv --text body --classes oil,stocks -o labels.csv",
-    "dcot label news.csv --text body --label topic --id number -o labels.csv --no-open",
-)
+EXAMPLES = {
+    "label": (
+        "dcot label news.csv --text body -o labels.csv",
+        "dcot label news.csv --text body --classes oil,stocks -o labels.csv",
+        "dcot label news.csv --text body --label topic --id number -o labels.csv --no-open",
+    )
+}
 
 
 def label(

@@ -22,11 +22,13 @@ _OURS = re.compile(r"id|prediction|probability(_\d+)?|class_\d+")  # names of ou
 _SHOWN = 400  # characters of a text, of which as many are shown as the line has room for
 
 
-EXAMPLES = (
-    "dcot predict model new.csv --text body --id number -o predictions.csv",
-    "echo 'OPEC cut its output' | dcot predict model - --top 3",
-    "dcot predict model new.csv --text body --json",
-)
+EXAMPLES = {
+    "predict": (
+        "dcot predict model new.csv --text body --id number -o predictions.csv",
+        "echo 'OPEC cut its output' | dcot predict model - --top 3",
+        "dcot predict model new.csv --text body --json",
+    )
+}
 
 
 def predict(

@@ -11,11 +11,13 @@ from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.session import Session, table
 
-EXAMPLES = (
-    "dcot search index 'opec output'",
-    "dcot search index 'opec output' -k 3 --json",
-    "cat queries.txt | dcot search index - -o hits.csv",
-)
+EXAMPLES = {
+    "search": (
+        "dcot search index 'opec output'",
+        "dcot search index 'opec output' -k 3 --json",
+        "cat queries.txt | dcot search index - -o hits.csv",
+    )
+}
 
 
 def search(

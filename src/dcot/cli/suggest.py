@@ -9,10 +9,12 @@ from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.session import Session
 
-EXAMPLES = (
-    "dcot suggest model news.csv --text body --label topic",
-    "dcot suggest model news.csv --text body --label topic --id number -k 5 -o next.csv",
-)
+EXAMPLES = {
+    "suggest": (
+        "dcot suggest model news.csv --text body --label topic",
+        "dcot suggest model news.csv --text body --label topic --id number -k 5 -o next.csv",
+    )
+}
 
 
 def suggest(

@@ -1,4 +1,4 @@
-"""``dcot train``: a classifier from documents of which some have labels."""
+"""``dcot train`` and ``dcot refit``: a classifier from documents of which some have labels."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dcot.cli import options as o
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
     from dcot import DCoTClassifier
     from dcot.cli.corpus import Corpus
 
-EXAMPLES = (
-    "dcot train news.csv --text body --label topic -o model",
-    "dcot train news.csv --text body --label topic --unlabelled news.txt -o model",
-    "dcot train news.jsonl --text body --label topic --test test.jsonl -o model",
-)
+EXAMPLES = {
+    "train": (
+        "dcot train news.csv --text body --label topic -o model",
+        "dcot train news.csv --text body --label topic --unlabelled news.txt -o model",
+        "dcot train news.jsonl --text body --label topic --test test.jsonl -o model",
+    ),
+    "refit": ("dcot refit model news.csv --text body --label topic -o model",),
+}
 _candidates = partial(
     o.option, panel="Settings to choose from (with commas; the first is the default)"
 )
@@ -147,15 +151,60 @@ def train(
     start = time.perf_counter()
     model = classifier(candidates, options, counting, weighting, session)
     model.fit(documents.texts, given, unlabelled=more.whole().texts if more else None)
-    seconds = time.perf_counter() - start
-    size = models.save_model(model, output, precision)
-    facts = facts_of(model) | {"model": str(output), "seconds": round(seconds, 3), "bytes": size}
-    if not (session.json or session.quiet):
-        show(session, model, facts)
+    facts = _saved(session, model, output, precision, time.perf_counter() - start)
     if tested is not None:
         facts["test"] = _evaluate(session, model, tested, set(documents.texts))
     if session.json:
         session.emit(facts)
+
+
+def refit(
+    model: o.Model,
+    corpus: o.Corpora,
+    output: o.ModelOut,
+    *,
+    precision: o.Precision = None,
+    reading: o.Reading,
+    labels: o.Labels,
+    session: Session,
+) -> None:
+    """Train the classifier of a model again, with more or other labels.
+
+    The features stay as they are, so this takes seconds. The corpus has all labelled documents,
+    not only the new ones; unlabelled rows are skipped. The output may be the model itself.
+    """
+    from dcot.cli import models
+    from dcot.cli.corpus import Corpus
+
+    models.check_target(output, "DCoTClassifier")
+    source = Corpus(corpus, reading, labels, part="train")
+    source.check()
+    trained: Any = models.load_model(model, "DCoTClassifier", hint="make one with dcot train")
+    documents = source.whole()
+    given = checked_labels(documents.labels, source)
+    note_doubtful_labels(session, given, labels.label)
+    start = time.perf_counter()
+    trained.refit(documents.texts, given)
+    facts = _saved(session, trained, output, precision, time.perf_counter() - start)
+    if session.json:
+        session.emit(facts)
+
+
+def _saved(
+    session: Session,
+    model: DCoTClassifier,
+    output: Path,
+    precision: str | None,
+    seconds: float,
+) -> dict[str, Any]:
+    """Save a trained classifier, and show how good it will be; its facts for JSON."""
+    from dcot.cli.models import save_model
+
+    size = save_model(model, output, precision)
+    facts = facts_of(model) | {"model": str(output), "seconds": round(seconds, 3), "bytes": size}
+    if not (session.json or session.quiet):
+        show(session, model, facts)
+    return facts
 
 
 def classifier(

@@ -10,11 +10,13 @@ from dcot.cli.errors import UserError
 from dcot.cli.session import Session
 from dcot.runtime.progress import documents_done
 
-EXAMPLES = (
-    "dcot transform model news.txt -o features.npy",
-    "dcot transform model news.csv --text body --id number -o features.parquet",
-    "dcot transform model news.txt -o features",
-)
+EXAMPLES = {
+    "transform": (
+        "dcot transform model news.txt -o features.npy",
+        "dcot transform model news.csv --text body --id number -o features.parquet",
+        "dcot transform model news.txt -o features",
+    )
+}
 
 
 def transform(

@@ -14,7 +14,7 @@ import typer
 from tests.unit.cli.running import run
 
 from dcot.cli import errors
-from dcot.cli.app import app
+from dcot.cli.app import application
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -27,7 +27,7 @@ def commands(group, prefix="dcot"):
             yield f"{prefix} {name}", found
 
 
-ALL = dict(commands(typer.main.get_command(app)))
+ALL = dict(commands(typer.main.get_command(application())))
 EXAMPLES = [
     (name, line) for name, found in ALL.items() for line in (found.epilog or "").splitlines()
 ]

@@ -13,7 +13,7 @@ import typer
 from tests.unit.cli.running import run
 
 from dcot.cli import main
-from dcot.cli.app import app
+from dcot.cli.app import application
 
 COMMANDS = [
     "fit",
@@ -37,7 +37,7 @@ COMMANDS = [
 
 
 def test_all_commands_are_there():
-    assert sorted(typer.main.get_command(app).commands) == sorted(COMMANDS)
+    assert sorted(typer.main.get_command(application()).commands) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

@@ -12,7 +12,7 @@ from tests.unit.cli.running import run
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer
 from dcot.classifier.selection import GRID, candidates_for
 from dcot.cli import fit, options, train
-from dcot.cli.app import app
+from dcot.cli.app import application
 from dcot.cli.session import Session
 from dcot.text import TermCounter, TermWeighting
 
@@ -66,7 +66,7 @@ def test_fit_and_train_have_these_groups():
 
 def parsed(command, *arguments):
     """A reader of the groups that a command line gives."""
-    found = typer.main.get_command(app).commands[command]
+    found = typer.main.get_command(application()).commands[command]
     values = found.make_context(command, list(arguments)).params
     return lambda *kinds: [options.group_of(kind, values) for kind in kinds]
 
