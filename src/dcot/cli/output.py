@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 from dcot.cli.errors import UserError
 from dcot.runtime.files import atomic_file
@@ -15,15 +16,15 @@ from dcot.runtime.files import atomic_file
 if TYPE_CHECKING:
     import polars as pl
 
-ENDINGS = (".parquet", ".npz", ".npy", ".csv", ".tsv", ".jsonl", ".ndjson")
+Columns = Mapping[str, Sequence[Any]]
 
 
 def check_output(path: Path, sources: Sequence[str] = ()) -> None:
     """Refuse a file that could not be written, before the work is done."""
-    if path.suffix.lower() not in ENDINGS:
+    if path.suffix.lower() not in (*_LINES, *_WHOLE):
         raise UserError(
             f"{path} ends in {path.suffix!r}, which is no format that dcot writes: expected one of "
-            f"{', '.join(ENDINGS)}"
+            f"{', '.join((*_WHOLE, *_LINES))}"
         )
     if path.is_dir():
         raise UserError(f"{path} is a folder: name a file")
@@ -42,16 +43,6 @@ def check_place(path: Path) -> None:
         raise UserError(f"{parent} cannot be written: you have no permission; use another folder")
 
 
-class Writer(Protocol):
-    """Takes rows in batches."""
-
-    def write(self, columns: Mapping[str, Sequence[Any]], features: Any = None) -> None:
-        """Columns of values, and a matrix with a column for each feature."""
-
-    def close(self) -> None:
-        """Write what is left."""
-
-
 @contextmanager
 def writing(path: Path, names: Sequence[str] = (), main: str = "features") -> Iterator[Writer]:
     """A writer for a file.
@@ -63,126 +54,96 @@ def writing(path: Path, names: Sequence[str] = (), main: str = "features") -> It
     main : what an ``.npy`` file holds, which has room for one thing: features, or a column
     """
     with atomic_file(path) as file:
-        writer = _WRITERS[path.suffix.lower()](file, names, main)
+        writer = Writer(file, path.suffix.lower(), names, main)
         yield writer
         writer.close()
 
 
-class _Lines:
-    """CSV, TSV and JSON lines: every batch is written as it comes."""
+class Writer:
+    """Takes rows in batches. Lines are written as they come; other formats at the end."""
 
-    def __init__(self, file: IO[bytes], names: Sequence[str], main: str) -> None:
-        self.file, self.names, self.first = file, names, True
-
-    def write(self, columns: Mapping[str, Sequence[Any]], features: Any = None) -> None:
-        self.file.write(self.encoded(frame(columns, features, self.names)))
-        self.first = False
-
-    def encoded(self, rows: pl.DataFrame) -> bytes:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        pass
-
-
-class _Csv(_Lines):
-    separator = ","
-
-    def encoded(self, rows: pl.DataFrame) -> bytes:
-        import polars as pl
-
-        lists = [name for name, kind in rows.schema.items() if kind == pl.List]
-        rows = rows.with_columns(
-            pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists
-        )
-        buffer = io.BytesIO()
-        rows.write_csv(buffer, include_header=self.first, separator=self.separator)
-        return buffer.getvalue()
-
-
-class _Tsv(_Csv):
-    separator = "\t"
-
-
-class _JsonLines(_Lines):
-    def encoded(self, rows: pl.DataFrame) -> bytes:
-        buffer = io.BytesIO()
-        rows.write_ndjson(buffer)
-        return buffer.getvalue()
-
-
-class _Parquet:
-    """Parquet: one table, kept until the end."""
-
-    def __init__(self, file: IO[bytes], names: Sequence[str], main: str) -> None:
-        self.file, self.names = file, names
-        self.frames: list[pl.DataFrame] = []
-
-    def write(self, columns: Mapping[str, Sequence[Any]], features: Any = None) -> None:
-        self.frames.append(frame(columns, features, self.names))
-
-    def close(self) -> None:
-        import polars as pl
-
-        buffer = io.BytesIO()  # so that it is Python that meets the full disk
-        pl.concat(self.frames, how="vertical_relaxed").write_parquet(buffer)
-        self.file.write(buffer.getbuffer())
-
-
-class _Npy:
-    """One array, kept until the end; ``dcot transform`` has a writer for large ones."""
-
-    def __init__(self, file: IO[bytes], names: Sequence[str], main: str) -> None:
-        self.file, self.main = file, main
-        self.values: list[Any] = []
-        self.features: list[Any] = []
-
-    def write(self, columns: Mapping[str, Sequence[Any]], features: Any = None) -> None:
-        if features is None:
-            self.values += columns[self.main]
-        else:
-            self.features.append(_dense(features))
-
-    def close(self) -> None:
-        import numpy as np
-
-        found = np.vstack(self.features) if self.features else plain_array(self.values)
-        np.save(self.file, found, allow_pickle=False)
-
-
-class _Npz:
-    """All columns as arrays; sparse features in the form that ``scipy.sparse.load_npz`` reads."""
-
-    def __init__(self, file: IO[bytes], names: Sequence[str], main: str) -> None:
-        self.file, self.names = file, names
+    def __init__(self, file: IO[bytes], ending: str, names: Sequence[str], main: str) -> None:
+        self.file, self.ending, self.names, self.main = file, ending, names, main
         self.columns: dict[str, list[Any]] = {}
         self.features: list[Any] = []
+        self.first = True
 
-    def write(self, columns: Mapping[str, Sequence[Any]], features: Any = None) -> None:
+    def write(self, columns: Columns, features: Any = None) -> None:
+        """Columns of values, and a matrix with a column for each feature."""
+        if self.ending in _LINES:
+            _LINES[self.ending](frame(columns, features, self.names), self.file, self.first)
+            self.first = False
+            return
         for name, values in columns.items():
             self.columns.setdefault(name, []).extend(values)
         if features is not None:
             self.features.append(features)
 
     def close(self) -> None:
-        import numpy as np
-        import scipy.sparse as sp
+        """Write what is left."""
+        if self.ending in _WHOLE:
+            _WHOLE[self.ending](self)
 
-        arrays = {name: plain_array(values) for name, values in self.columns.items()}
-        if self.features:
-            arrays["feature_names"] = plain_array(list(self.names))
-        if self.features and sp.issparse(self.features[0]):
-            X = sp.csr_array(sp.vstack(self.features))
+
+def _write_csv(rows: pl.DataFrame, file: IO[bytes], first: bool, *, separator: str) -> None:
+    import polars as pl
+
+    lists = [name for name, kind in rows.schema.items() if kind == pl.List]
+    joined = [pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists]
+    buffer = io.BytesIO()  # here and below, so that it is Python that meets the full disk
+    rows.with_columns(joined).write_csv(buffer, include_header=first, separator=separator)
+    file.write(buffer.getbuffer())
+
+
+def _write_json(rows: pl.DataFrame, file: IO[bytes], first: bool) -> None:
+    buffer = io.BytesIO()
+    rows.write_ndjson(buffer)
+    file.write(buffer.getbuffer())
+
+
+def _write_parquet(writer: Writer) -> None:
+    features = _stacked(writer.features) if writer.features else None
+    buffer = io.BytesIO()
+    frame(writer.columns, features, writer.names).write_parquet(buffer)
+    writer.file.write(buffer.getbuffer())
+
+
+def _write_npy(writer: Writer) -> None:
+    """One array; ``dcot transform`` has a writer for large ones."""
+    import numpy as np
+
+    kept = writer.features
+    found = _dense(_stacked(kept)) if kept else plain_array(writer.columns[writer.main])
+    np.save(writer.file, found, allow_pickle=False)
+
+
+def _write_npz(writer: Writer) -> None:
+    """All columns as arrays; sparse features in the form that ``scipy.sparse.load_npz`` reads."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    arrays = {name: plain_array(values) for name, values in writer.columns.items()}
+    if writer.features:
+        arrays["feature_names"] = plain_array(list(writer.names))
+        X = _stacked(writer.features)
+        if sp.issparse(X):
             arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr}
             arrays |= {"shape": np.array(X.shape), "format": np.array(b"csr")}
-        elif self.features:
-            arrays["features"] = np.vstack(self.features)
-        np.savez(self.file, **arrays)
+        else:
+            arrays["features"] = X
+    np.savez(writer.file, **arrays)
 
 
-def frame(
-    columns: Mapping[str, Sequence[Any]], features: Any, names: Sequence[str]
-) -> pl.DataFrame:
+def _stacked(features: list[Any]) -> Any:
+    import numpy as np
+    import scipy.sparse as sp
+
+    if sp.issparse(features[0]):
+        return sp.csr_array(sp.vstack(features))
+    return np.vstack(features)
+
+
+def frame(columns: Columns, features: Any, names: Sequence[str]) -> pl.DataFrame:
     """Columns and features side by side; a feature is never taken for a column."""
     import polars as pl
 
@@ -212,12 +173,14 @@ def _dense(features: Any) -> Any:
     return np.ascontiguousarray(features.toarray() if hasattr(features, "toarray") else features)
 
 
-_WRITERS: dict[str, Any] = {
-    ".parquet": _Parquet,
-    ".npz": _Npz,
-    ".npy": _Npy,
-    ".csv": _Csv,
-    ".tsv": _Tsv,
-    ".jsonl": _JsonLines,
-    ".ndjson": _JsonLines,
+_WHOLE: dict[str, Callable[[Writer], None]] = {
+    ".parquet": _write_parquet,
+    ".npz": _write_npz,
+    ".npy": _write_npy,
+}
+_LINES: dict[str, Callable[[Any, IO[bytes], bool], None]] = {
+    ".csv": partial(_write_csv, separator=","),
+    ".tsv": partial(_write_csv, separator="\t"),
+    ".jsonl": _write_json,
+    ".ndjson": _write_json,
 }
