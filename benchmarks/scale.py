@@ -263,7 +263,7 @@ def constants(folder: Path) -> dict[str, float]:
         panels_of,
     )
     from dcot.text import TermCounter, TermWeighting, TextSource
-    from dcot.text.fitting import VocabularySum
+    from dcot.text.pipeline import VocabularySum
 
     warm_up()
     source = TextSource(write_corpus(folder, 50_000))

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dcot.distributed._fit import _COPIES as COPIES
+from dcot.distributed._fit import _HELD as HELD
+from dcot.distributed._fit import _SHARE as SHARE
 from dcot.distributed._leaves import STACK_BYTES
-from dcot.distributed._passes import _COPIES as COPIES
-from dcot.distributed._passes import _HELD as HELD
-from dcot.distributed._passes import _SHARE as SHARE
 
 # Assumptions that are not measured; change them for your own cluster.
 NETWORK = 1.25e9  # bytes per second and machine: 10 Gbit/s

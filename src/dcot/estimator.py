@@ -44,8 +44,8 @@ from dcot.persistence.saving import (
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import allowance, format_bytes, parse_bytes
 from dcot.stream import Blocks, Source, as_source
-from dcot.stream.blocks import Block, ReadBlock
 from dcot.stream.fitting import fit_source
+from dcot.stream.passes import Block, ReadBlock
 from dcot.stream.writing import fingerprint, write_features
 
 Array = NDArray[Any]

@@ -33,10 +33,9 @@ from dcot.runtime.resources import allowance, parse_bytes
 from dcot.stream import LocalPasses, Once, Passes, Repeatable
 from dcot.stream.writing import fingerprint, write_features
 from dcot.text import TermCounter, TermWeighting
-from dcot.text.fitting import fit_texts
 from dcot.text.inputs import batches
-from dcot.text.pipeline import TEXT_ADVICE, TextPipeline
-from dcot.text.streams import as_text_source
+from dcot.text.pipeline import TEXT_ADVICE, TextPipeline, fit_texts
+from dcot.text.readers import as_text_source
 
 Array = NDArray[Any]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dcot import DCoTClassifier, DCoTVectorizer, SearchIndex
-from dcot.bench.report.html import table
 from dcot.bench.report.tables import Table
+from dcot.bench.report.writing import table
 
 ROOT = Path(__file__).parents[2]
 THREATS = [

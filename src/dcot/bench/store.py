@@ -1,18 +1,96 @@
-"""Finished cells on disk: one JSON file each, written in one step, never computed twice."""
+"""Finished cells on disk: one JSON file each, written in one step, never computed twice.
+
+Each says what it depends on besides its settings: versions, commit and hardware; no names, no
+paths.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import platform
+import re
+import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dcot.bench import environment
+from dcot._version import __version__
 from dcot.errors import DatasetError
 from dcot.runtime.files import write_atomically
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars", "threadpoolctl")
+RIVALS = ("sentence-transformers", "torch", "wordllama")  # where they are installed
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of Python, dcot and the libraries that compute."""
+    found = {"python": platform.python_version(), "dcot": __version__}
+    for package in (*PACKAGES, *RIVALS):
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found
+
+
+@cache
+def commit() -> str:
+    """The commit of the running dcot, ``+`` if it was changed since; "" outside a checkout."""
+    here = Path(__file__).parent
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(here), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", __file__)  # not a repository that dcot is installed in
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", str(here.parent))
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+@cache
+def hardware() -> dict[str, str | int]:
+    """Processor, cores and memory; no host name, user or path."""
+    facts: dict[str, str | int] = {
+        "system": platform.system(),
+        "architecture": platform.machine(),
+        "processor": _processor(),
+        "cores": _cores(),
+    }
+    if memory := _memory():
+        facts["memory_gb"] = round(memory / 1e9)
+    return facts
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or "unknown"
+    match = re.search(r"model name\s*:\s*(.+)", text)
+    return match[1].strip() if match else platform.processor() or "unknown"
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS or Windows
+        return os.cpu_count() or 1
+
+
+def _memory() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return 0
+
 
 Key = dict[str, Any]  # what a cell is: experiment, corpus, system, draw and so on
 Result = dict[str, Any]
@@ -54,7 +132,7 @@ class Store:
 
     def path(self, key: Key) -> Path:
         """Where a cell is: readable for people, unique by the hash of its key."""
-        known = {**key, "protocol": PROTOCOL, "commit": environment.commit()}
+        known = {**key, "protocol": PROTOCOL, "commit": commit()}
         digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
         words = [str(key[name]) for name in ("corpus", "system") if name in key]
         slug = "".join(c if c.isalnum() else "-" for c in "-".join(words).lower())
@@ -75,9 +153,9 @@ class Store:
             "seconds": round(seconds, 4),
             "seeds": dict(seeds or {}),
             "protocol": PROTOCOL,
-            "commit": environment.commit(),
-            "versions": environment.versions(),
-            "hardware": environment.hardware(),
+            "commit": commit(),
+            "versions": versions(),
+            "hardware": hardware(),
         }
         path = self.path(key)
         path.parent.mkdir(parents=True, exist_ok=True)

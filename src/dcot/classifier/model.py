@@ -46,7 +46,7 @@ from dcot.persistence.saving import Saveable, build, decode_parameters, encode_p
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import parse_bytes
 from dcot.text.inputs import is_text
-from dcot.text.streams import as_column
+from dcot.text.readers import as_column
 from dcot.vectorizer import SAVING_ADVICE, DCoTVectorizer
 
 Array = NDArray[Any]

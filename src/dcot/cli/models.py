@@ -15,7 +15,7 @@ def check_target(path: Path, kind: str) -> None:
     A model of the same kind is replaced in one step when the new one is complete. Anything else
     that is there is left alone.
     """
-    from dcot.persistence import writing
+    from dcot.persistence import folder
     from dcot.persistence.manifest import MANIFEST, read_manifest
 
     parent = path.absolute().parent
@@ -23,7 +23,7 @@ def check_target(path: Path, kind: str) -> None:
         raise UserError(f"{parent} does not exist: create it first, as in mkdir -p {parent}")
     if not os.access(path if path.is_dir() else parent, os.W_OK):
         raise UserError(f"{path} cannot be written: you have no permission; use another folder")
-    writing.check_target(path)
+    folder.check_target(path)
     if (path / MANIFEST).exists() and (found := read_manifest(path).kind) != kind:
         raise UserError(
             f"{path} holds a {found}, and a {kind} does not replace it: name another folder, or "

@@ -6,8 +6,8 @@ and the same solver on the total. Install with ``pip install "dcot[dask]"``.
 
 from __future__ import annotations
 
-from dcot.distributed._cluster import connected
 from dcot.distributed._fit import fit
+from dcot.distributed._running import connected
 from dcot.distributed._transform import transform, transform_to
 
 __all__ = ["connected", "fit", "transform", "transform_to"]

@@ -2,16 +2,306 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import copy
 from typing import Any, TypeVar
 
-from dcot.distributed._cluster import connected
-from dcot.distributed._partitions import partitions_of
-from dcot.distributed._passes import DaskPasses
-from dcot.distributed._running import Options
-from dcot.errors import InvalidParameterError, InvalidTypeError
+import numpy as np
+
+from dcot.distributed._leaves import (
+    STACK_BYTES,
+    Part,
+    add_partitions,
+    merge,
+    pick,
+    read_some,
+)
+from dcot.distributed._partitions import Failed, Partition, Recipe, partitions_of
+from dcot.distributed._running import LostError, Options, compute, connected, shared
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
-from dcot.stream.fitting import fit_matrices
+from dcot.runtime.progress import Progress, announce, silent
+from dcot.runtime.resources import allowance, format_bytes, n_threads
+from dcot.stream import Sum
+from dcot.stream.fitting import PART_BYTES, fit_matrices
+from dcot.stream.passes import count_of
 from dcot.vectorizer import DCoTVectorizer
+
+# So many partial sums are merged by one task: they are in one worker's memory together.
+FAN_IN = 4
+# Sums whose totals are this large at the most are merged by one task; more of them by several.
+GROUP_BYTES = PART_BYTES
+# A task takes about so many bytes of documents, if there are tasks enough for all threads: a
+# partial sum of many documents is not much larger than one of few, and fewer are to be merged.
+LEAF_BYTES = 1e9
+# Tasks for each thread, at the most: what is lost with a worker is to be made again.
+LEAVES = 4
+# Documents as texts, as terms, stacked, and transposed, in a task.
+_COPIES = 4
+# The sums of a leaf that is being made (parts that are not merged yet can double them), those of
+# one that is finished and waits for others, and what these are merged to.
+_HELD = 4
+# Seconds that are waited for a new worker where all are lost.
+_COMING_BACK = 60
+# The part of a worker's memory that sums may take.
+_SHARE = 0.7
+
+
+class DaskPasses:
+    """Passes on a cluster; the same sums as ``LocalPasses``, made where the partitions are."""
+
+    rereadable = True
+
+    def __init__(
+        self,
+        partitions: Sequence[Partition],
+        options: Options,
+        progress: Progress = silent,
+        steps: tuple[Callable[[Any], Any], ...] = (),
+        state: dict[str, Any] | None = None,
+    ) -> None:
+        self.partitions, self.options, self.progress = list(partitions), options, progress
+        self.steps = steps
+        # shared with what map returns: documents and bytes by partition, what was skipped
+        fresh: dict[str, Any] = {"counts": None, "sizes": {}, "skipped": {}}
+        self.state = fresh if state is None else state
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        return self.state["skipped"]  # type: ignore[no-any-return]
+
+    def map(self, function: Callable[[Any], Any]) -> DaskPasses:
+        steps = (*self.steps, function)
+        return DaskPasses(self.partitions, self.options, self.progress, steps, self.state)
+
+    def first(self) -> Any:
+        from dask import delayed
+
+        steps = shared(self.steps, None)
+        for partition in self._remaining():
+            start = self._starts().get(partition.name, 0)
+            options = (self.options.retries, self.options.on_error)
+            task = delayed(read_some, pure=False)
+            value = task(partition.value, partition.name, start, steps, *options)
+            (documents,) = compute([value], self.options)
+            if not isinstance(documents, Failed) and count_of(documents):
+                return documents
+        raise InvalidInputError("the collection has no documents: there is nothing to learn from")
+
+    def totals(self, sums: Sequence[Sum], message: str) -> list[Any]:
+        self.progress(message, 0.0)
+        leaves = self._leaves()
+        if not leaves:
+            raise InvalidInputError("every partition was skipped: there is nothing to learn from")
+        waves = self._waves(sums, leaves)
+        parts: list[Part] = []
+        for number, groups in enumerate(waves):
+            parts += self._computed(groups, leaves)
+            self.progress(message, (number + 1) / len(waves))
+        self._check(parts)
+        # a group is empty-handed only if all partitions are: then every sum is that of nothing
+        totals = [part.totals for part in parts]
+        if any(total is None for total in totals):
+            raise InvalidInputError(
+                "the collection has no documents: there is nothing to learn from"
+            )
+        return [total for group in totals for total in group or []]
+
+    def _computed(self, groups: list[list[Sum]], leaves: list[list[Partition]]) -> list[Part]:
+        for attempt in range(self.options.retries + 1):
+            try:
+                return compute(self._trees(groups, leaves), self.options)
+            except LostError:  # what only a lost worker had: send it anew
+                self.state.pop("steps", None)
+                if attempt == self.options.retries:
+                    raise
+                with suppress(TimeoutError):  # one that was lost may be on its way back
+                    self.options.client.wait_for_workers(1, timeout=_COMING_BACK)
+        raise AssertionError("not reached")
+
+    # -- the graph ------------------------------------------------------------------------------
+
+    def _remaining(self) -> list[Partition]:
+        return [part for part in self.partitions if part.name not in self.skipped]
+
+    def _leaves(self) -> list[list[Partition]]:
+        """Partitions that one task goes through, in their order.
+
+        Those that Dask has made already, or that share tasks, are best worked on where they are:
+        each has a task of its own. So has a partition while its size is not known.
+        """
+        sizes, remaining = self.state["sizes"], self._remaining()
+        threads = _threads(self.options.client)
+        total = sum(sizes.values())
+        count = min(max(1.0, total / LEAF_BYTES / threads), LEAVES) * threads
+        most = total / count
+        leaves: list[list[Partition]] = []
+        filled = 0.0
+        for partition in remaining:
+            alone = partition.name not in sizes or not isinstance(partition.value, Recipe)
+            size = most if alone else sizes[partition.name]
+            # a little more, rather than one more leaf for what is left over
+            if not leaves or alone or filled + size / 2 > most:
+                leaves.append([])
+                filled = 0.0
+            leaves[-1].append(partition)
+            filled += size
+        return leaves
+
+    def _steps(self) -> Any:
+        """The steps as workers have them: sent once, not in every pass."""
+        kept = self.state.get("steps")
+        if kept is None or kept[0] is not self.steps:
+            kept = self.state["steps"] = (self.steps, shared(self.steps, self.options.client))
+        return kept[1]
+
+    def _starts(self) -> dict[str, int]:
+        starts, done = {}, 0
+        for name, count in (self.state["counts"] or {}).items():
+            starts[name] = done
+            done += count
+        return starts
+
+    def _trees(self, groups: list[list[Sum]], leaves: list[list[Partition]]) -> list[Any]:
+        """A tree of tasks for each group of sums; at their common leaves, all groups are made."""
+        from dask import delayed
+
+        client, starts = self.options.client, self._starts()
+        steps, all_groups = self._steps(), shared(groups, client)
+        options = (self.options.retries, self.options.on_error)
+        made = []
+        for leaf in leaves:
+            values = [partition.value for partition in leaf]
+            names = [(partition.name, starts.get(partition.name, 0)) for partition in leaf]
+            add = delayed(add_partitions, pure=False)
+            made.append(add(values, names, steps, all_groups, *options))
+        roots = []
+        for number, group in enumerate(groups):
+            given = shared([without_data(one) for one in group], client)
+            level = [delayed(pick, pure=False)(parts, number) for parts in made]
+            join = delayed(merge, pure=False)
+            while len(level) > 1:
+                level = [join(given, level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+            roots += level
+        return roots
+
+    def _waves(self, sums: Sequence[Sum], leaves: list[list[Partition]]) -> list[list[list[Sum]]]:
+        """Groups of sums, and which of them are made in one pass: as many as workers can hold."""
+        one_group = self.options.client == "processes"  # to which a leaf is sent for each group
+        groups = [list(sums)] if one_group else _groups(sums)
+        known = self.state["sizes"]
+        most = max((known.get(part.name, 0.0) for leaf in leaves for part in leaf), default=0.0)
+        documents = _COPIES * max(most, min(STACK_BYTES, sum(known.values())))
+        given = sum(map(sent, sums))
+        room = (_SHARE * _memory(self.options.client) - documents - given) / _HELD
+        waves: list[list[list[Sum]]] = []
+        filled = held = 0.0
+        for group in groups:
+            size = sum(map(largest, group))
+            if not waves or filled + size > room:
+                waves.append([])
+                filled = 0.0
+            waves[-1].append(group)
+            filled += size
+            held = max(held, filled)
+        self._say(_HELD * held + documents + given, len(leaves), len(waves))
+        return waves
+
+    def _say(self, need: float, tasks: int, passes: int) -> None:
+        """What a thread of a worker needs; again only if it is much more than was said."""
+        if need <= 1.2 * self.state.get("need", 0.0):
+            return
+        self.state["need"] = need
+        text = f"{len(self.partitions):,} partitions, {tasks:,} task{'s' if tasks > 1 else ''}"
+        if passes > 1:
+            text += f" in {passes} passes (fewer with smaller partitions or more memory)"
+        announce(
+            self.progress,
+            f"{text}: a thread of a worker needs at most about {format_bytes(need)}",
+        )
+
+    def _check(self, parts: list[Part]) -> None:
+        """The same documents in every pass, however often a partition was tried."""
+        counts, lost = parts[0].counts, parts[0].failed
+        for part in parts[1:]:
+            if part.counts != counts or part.failed.keys() != lost.keys():
+                raise InvalidInputError("a partition gave different documents when read again")
+        ordered = {p.name: counts[p.name] for p in self.partitions if p.name in counts}
+        before = self.state["counts"]
+        if before is not None and before != ordered:
+            changed = [name for name in before if before[name] != ordered.get(name)]
+            why = next((lost[name] for name in changed if name in lost), "")
+            raise InvalidInputError(
+                f"{', '.join(changed[:3])} changed between passes{f' ({why})' if why else ''}: a "
+                "partition has to give the same documents every time"
+            )
+        self.state["counts"] = ordered
+        self.state["sizes"] = parts[0].sizes
+        self.skipped.update(lost)
+        if not sum(counts.values()):
+            raise InvalidInputError(
+                "the collection has no documents: there is nothing to learn from"
+            )
+
+
+def _groups(sums: Sequence[Sum]) -> list[list[Sum]]:
+    """Sums that one task makes: as many as are not too large together."""
+    groups: list[list[Sum]] = [[]]
+    size = 0.0
+    for one in sums:
+        own = largest(one)
+        if groups[-1] and size + own > GROUP_BYTES:
+            groups.append([])
+            size = 0.0
+        groups[-1].append(one)
+        size += own
+    return groups
+
+
+def _threads(client: Any) -> int:
+    """Of all workers together."""
+    if isinstance(client, str):
+        return n_threads()
+    return max(1, int(sum(client.nthreads().values())))
+
+
+def _memory(client: Any) -> float:
+    """Bytes of memory for a thread of a worker: of the one with the least."""
+    if isinstance(client, str):
+        return allowance(None) / n_threads()
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [w["memory_limit"] / max(w["nthreads"], 1) for w in workers if w["memory_limit"]]
+    return min(limits, default=float("inf"))
+
+
+def largest(one: Sum) -> float:
+    """Bytes of a sum's total at the most, where it can be large."""
+    found: Any = one
+    if hasattr(one, "stop"):
+        size = (found.stop - found.start) * found.stop
+        return float(size * np.dtype(found.dtype).itemsize)
+    if hasattr(one, "dense"):
+        return float(found.dense.nbytes)
+    if hasattr(one, "targets"):
+        return float(len(found.mean) * len(found.targets) * np.dtype(found.dtype).itemsize)
+    return float(len(found.origin)) ** 2 * 8 if hasattr(one, "origin") else 0.0
+
+
+def sent(one: Sum) -> float:
+    """Bytes that a sum brings along to every worker, where they are many."""
+    found: Any = one
+    return float(found.dense.nbytes) if hasattr(one, "dense") else 0.0
+
+
+def without_data(one: Sum) -> Sum:
+    """A sum that can merge, which asks for nothing of what it adds up with."""
+    light = copy(one)
+    for name in ("dense", "mean", "layers", "origin", "targets"):
+        if hasattr(light, name):
+            setattr(light, name, None)
+    return light
+
 
 Model = TypeVar("Model", DCoT, DCoTVectorizer)
 

@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from dcot.distributed._partitions import Failed, failed, load
 from dcot.errors import DcotError
 from dcot.stream import Sum
-from dcot.stream.blocks import Block
-from dcot.stream.passes import count_of
+from dcot.stream.passes import Block, count_of
 from dcot.stream.sources import named
 
 # Matrices are stacked up to so many bytes: each that is added makes a sparse sum anew.

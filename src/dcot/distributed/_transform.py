@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from dcot.core.fit import FittedDCoT
-from dcot.distributed._cluster import connected
 from dcot.distributed._partitions import Failed, failed, load, partitions_of
-from dcot.distributed._running import Options, Shared, compute, shared
+from dcot.distributed._running import Options, Shared, compute, connected, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.estimator import DCoT
 from dcot.runtime.files import sync_file

@@ -16,8 +16,7 @@ A file's name holds its checksum, so a new model never touches the files of the 
 from __future__ import annotations
 
 from dcot.persistence.contents import Contents, decode, encode
+from dcot.persistence.folder import read_folder, write_folder
 from dcot.persistence.manifest import FORMAT_VERSION
-from dcot.persistence.reading import read_folder
-from dcot.persistence.writing import write_folder
 
 __all__ = ["FORMAT_VERSION", "Contents", "decode", "encode", "read_folder", "write_folder"]

@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dcot.errors import InvalidTypeError, ModelFormatError, OutOfMemoryError
-from dcot.persistence.contents import DAMAGED, Contents, choice, decode, encode, setting
-from dcot.persistence.precision import DEFAULT_PRECISION, check_precision
-from dcot.persistence.writing import write_folder
+from dcot.persistence.contents import (
+    DAMAGED,
+    DEFAULT_PRECISION,
+    Contents,
+    check_precision,
+    choice,
+    decode,
+    encode,
+    setting,
+)
+from dcot.persistence.folder import write_folder
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, TransformerMixin

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from dcot.core.options import check_integer, check_number
 from dcot.errors import InvalidInputError, InvalidParameterError, NotAvailableError
 from dcot.persistence import Contents
-from dcot.persistence.precision import DEFAULT_PRECISION
+from dcot.persistence.contents import DEFAULT_PRECISION
 from dcot.persistence.saving import Saveable
 from dcot.search import encoding
 from dcot.search.encoding import Batch, Transformer

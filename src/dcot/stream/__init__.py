@@ -8,9 +8,8 @@ batch by batch and each with a name for errors; :class:`Passes` makes the sums, 
 from __future__ import annotations
 
 from dcot.runtime.progress import watched
-from dcot.stream.matrices import Blocks, NpzFiles, as_source
 from dcot.stream.passes import LocalPasses, Passes, Sum
-from dcot.stream.sources import Batch, Once, Repeatable, Source
+from dcot.stream.sources import Batch, Blocks, NpzFiles, Once, Repeatable, Source, as_source
 
 __all__ = [
     "Batch",

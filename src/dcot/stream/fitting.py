@@ -31,8 +31,8 @@ from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError
 from dcot.runtime.progress import announce
 from dcot.stream import LocalPasses, Passes, Source
-from dcot.stream.blocks import AttachWeights, Block, ReadBlock
 from dcot.stream.packed import NotPositiveError, PackedScatter, SparseScatter
+from dcot.stream.passes import AttachWeights, Block, ReadBlock
 from dcot.stream.sums import (
     ColumnsSum,
     CountSum,

@@ -1,13 +1,20 @@
-"""What a source of batches is, and the two kinds that hold any documents."""
+"""Sources of batches: what one is, the two kinds of any documents, and those of matrices."""
 
 from __future__ import annotations
 
+import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot.core.centred import check_indices
 from dcot.errors import DcotError, InvalidInputError, InvalidParameterError
 
 Reader = Callable[[], Iterator[Any]]
@@ -167,3 +174,195 @@ def _grouped(items: Iterable[Any]) -> Iterator[Any]:
             texts, size = [], 0
     if texts:
         yield texts
+
+
+# -- matrices in files --------------------------------------------------------------------------
+
+
+Array = NDArray[Any]
+PathLike = str | Path
+
+# A batch has about so many values: enough for the kernels, little beside a scatter matrix.
+_ENTRIES = 1 << 21
+
+
+class Blocks(Source):
+    """Matrices one below the other: a list of sparse or dense blocks with the same columns."""
+
+    def __init__(self, blocks: Sequence[Any], on_error: str = "raise") -> None:
+        super().__init__(on_error)
+        self.blocks = list(blocks)
+        if not self.blocks:
+            raise InvalidInputError("the list of blocks is empty: give at least one matrix")
+        for number, block in enumerate(self.blocks):
+            if getattr(block, "ndim", None) != 2:
+                raise InvalidInputError(
+                    f"block {number} is a {type(block).__name__}, expected a matrix, "
+                    "documents × terms"
+                )
+        self.n_documents = sum(int(block.shape[0]) for block in self.blocks)
+        self.n_entries = sum(_entries(block) for block in self.blocks)
+
+    def units(self) -> Iterator[tuple[str, Reader]]:
+        for number, block in enumerate(self.blocks):
+            yield f"block {number}", lambda block=block: _slices(block)  # type: ignore[misc]
+
+
+def _entries(block: Any) -> int:
+    return int(block.nnz if sp.issparse(block) else block.size)
+
+
+def _slices(block: Any) -> Iterator[Any]:
+    """Rows in pieces of bounded size."""
+    if sp.issparse(block):
+        check_indices(block)  # SciPy believes them when it cuts
+    n = block.shape[0]
+    rows = max(64, int(_ENTRIES * n / max(_entries(block), 1)))
+    if n <= rows:
+        yield block
+        return
+    block = sp.csr_array(block) if sp.issparse(block) else block
+    for start in range(0, n, rows):
+        yield block[start : start + rows]
+
+
+class NpzFiles(Source):
+    """Sparse matrices in ``.npz`` files of SciPy, mapped into memory instead of read.
+
+    Save them with ``scipy.sparse.save_npz(path, X, compressed=False)``; X in CSR format. What is
+    not being worked on can leave memory at any time.
+    """
+
+    def __init__(self, paths: PathLike | Iterable[PathLike], on_error: str = "raise") -> None:
+        super().__init__(on_error)
+        given = [paths] if isinstance(paths, str | Path) else list(paths)
+        self.paths = [Path(path) for path in given]
+        if not self.paths:
+            raise InvalidInputError("the list of .npz files is empty: give at least one")
+        self._count()
+
+    def _count(self) -> None:
+        """Documents and values, from the headers alone; files that cannot be read count nothing."""
+        n = entries = 0
+        for path in self.paths:
+            try:
+                matrix = mapped_csr(path)
+            except (InvalidInputError, OSError):
+                continue
+            n, entries = n + matrix.n, entries + matrix.nnz
+        self.n_documents, self.n_entries = n, entries
+
+    def units(self) -> Iterator[tuple[str, Reader]]:
+        for path in self.paths:
+            yield str(path), lambda path=path: mapped_csr(path).slices()  # type: ignore[misc]
+
+
+class mapped_csr:  # noqa: N801 - used like a function
+    """A CSR matrix in an uncompressed ``.npz`` file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        arrays = _mapped(path)
+        missing = {"indices", "indptr", "data", "shape", "format"} - set(arrays)
+        if missing:
+            raise InvalidInputError(
+                f"{path} has no {', '.join(sorted(missing))}: expected what "
+                "scipy.sparse.save_npz(path, X, compressed=False) writes"
+            )
+        if arrays["format"].tolist() not in ("csr", b"csr"):
+            raise InvalidInputError(f"{path} is not in CSR format: save sparse.csr_array(X)")
+        shape, starts = arrays["shape"], np.array(arrays["indptr"])
+        self.indices, self.data = arrays["indices"], arrays["data"]
+        fits = shape.shape == (2,) and all(array.dtype.kind in "iu" for array in (shape, starts))
+        fits = fits and int(shape.min()) >= 0 and starts.shape == (int(shape[0]) + 1,)
+        fits = fits and starts[0] == 0 and self.data.dtype.kind in "biuf"
+        fits = fits and self.data.shape == self.indices.shape == (int(starts[-1]),)
+        # neighbours are compared: differences of unsigned integers wrap around
+        if not fits or (starts[1:] < starts[:-1]).any():
+            raise InvalidInputError(f"{path} is damaged: its rows do not fit its values")
+        self.n, self.d = int(shape[0]), int(shape[1])
+        self.indptr = starts.astype(np.int64)
+
+    @property
+    def nnz(self) -> int:
+        return len(self.data)
+
+    def slices(self) -> Iterator[Any]:
+        rows = max(64, int(_ENTRIES * self.n / max(self.nnz, 1)))
+        for start in range(0, max(self.n, 1), rows):
+            stop = min(start + rows, self.n)
+            part = slice(int(self.indptr[start]), int(self.indptr[stop]))
+            indices = np.array(self.indices[part])
+            whole = indices.dtype.kind in "iu"
+            if not whole or (len(indices) and not 0 <= indices.min() <= indices.max() < self.d):
+                raise InvalidInputError(f"{self.path} is damaged: a column outside of {self.d}")
+            pointers = self.indptr[start : stop + 1] - self.indptr[start]
+            arrays = (np.array(self.data[part]), indices, pointers)
+            yield sp.csr_array(arrays, shape=(stop - start, self.d))
+
+
+def _mapped(path: Path) -> dict[str, Array]:
+    """The arrays of an ``.npz`` file: large ones mapped, without pickles."""
+    arrays: dict[str, Array] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                if member.compress_type != zipfile.ZIP_STORED:
+                    raise InvalidParameterError(
+                        f"{path} is compressed and cannot be mapped: save it with "
+                        "scipy.sparse.save_npz(path, X, compressed=False)"
+                    )
+                arrays[member.filename.removesuffix(".npy")] = _member(path, archive, member)
+    except FileNotFoundError:
+        raise InvalidInputError(f"{path} does not exist") from None
+    except DcotError:
+        raise
+    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+        raise InvalidInputError(f"{path} is not an .npz file, or is cut off: {error}") from error
+    return arrays
+
+
+def _member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }.get(version)
+        if read is None:
+            raise InvalidInputError(f"{path}: {member.filename} is of an unknown npy version")
+        shape, fortran, dtype = read(stream)
+        if dtype.hasobject:
+            raise InvalidInputError(f"{path}: {member.filename} has Python objects, not numbers")
+        if not shape or fortran or not np.prod(shape):
+            data = stream.read()
+            return np.frombuffer(data, dtype=dtype).reshape(shape)
+        header = stream.tell()
+    with path.open("rb") as file:  # the local header has lengths of its own
+        file.seek(member.header_offset + 26)
+        lengths = np.frombuffer(file.read(4), dtype="<u2")
+    start = member.header_offset + 30 + int(lengths[0]) + int(lengths[1]) + header
+    return np.memmap(path, dtype=dtype, mode="r", offset=start, shape=shape)
+
+
+def as_source(X: Any) -> Source | None:
+    """A source, if X is one or clearly stands for one; None for a matrix.
+
+    A function, an iterator, a list of matrices, or the paths of ``.npz`` files.
+    """
+    if isinstance(X, Source):
+        return X
+    if isinstance(X, str | Path) or _all(X, (str, Path)):
+        return NpzFiles(X)
+    if hasattr(X, "__next__"):
+        return Once(X)
+    if callable(X) and not hasattr(X, "shape"):
+        return Repeatable(X)
+    if isinstance(X, list | tuple) and X and all(getattr(b, "ndim", 0) == 2 for b in X):
+        return Blocks(X)
+    return None
+
+
+def _all(items: Any, kinds: tuple[type, ...]) -> bool:
+    listed = isinstance(items, list | tuple) and len(items) > 0
+    return listed and all(isinstance(item, kinds) and str(item).endswith(".npz") for item in items)

@@ -15,7 +15,7 @@ from dcot.core.layers import CACHE_BYTES, Layer, OutputsTotal, row_blocks
 from dcot.core.moments import Moments
 from dcot.core.plan import PANEL
 from dcot.runtime.resources import run_threads
-from dcot.stream.blocks import Block
+from dcot.stream.passes import Block
 
 Array = NDArray[Any]
 

@@ -18,8 +18,7 @@ import polars as pl
 
 from dcot.errors import InvalidInputError, InvalidTypeError, OutOfMemoryError
 from dcot.text import kernels_bytes, kernels_terms
-from dcot.text.characters import CAPITAL_SIGMA, lower_table, space_table
-from dcot.text.patterns import RunPattern, TokenPattern
+from dcot.text.patterns import CAPITAL_SIGMA, RunPattern, TokenPattern, lower_table, space_table
 from dcot.text.terms import Terms
 
 Bytes = npt.NDArray[np.uint8]

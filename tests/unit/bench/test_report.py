@@ -19,9 +19,9 @@ from dcot.bench.profiles import PROFILES
 from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.report import paper_claims as claims
 from dcot.bench.report.comparison import verdict
-from dcot.bench.report.html import page
 from dcot.bench.report.paragraphs import sections
 from dcot.bench.report.tables import TABLES, by_budget, published_table, time_table
+from dcot.bench.report.writing import page
 from dcot.bench.store import Cell
 from dcot.bench.systems import FEATURES, OURS, PAPER, SYSTEMS
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dcot import DcotError
-from dcot.bench import environment
+from dcot.bench import store as environment
 from dcot.bench.experiments.accuracy import candidates_of, jobs
 from dcot.bench.jobs import Context, Job, Runner
 from dcot.bench.profiles import PROFILES

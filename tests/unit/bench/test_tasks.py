@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dcot import DcotError
-from dcot.bench import environment, tasks
+from dcot.bench import store, tasks
 from dcot.bench.tasks import load_task, task_of
 from dcot.datasets import Corpus
 
@@ -64,6 +64,6 @@ def test_classes_without_training_documents_are_counted(task):
 
 
 def test_the_environment_has_no_names_or_paths():
-    assert environment.versions()["dcot"]
-    assert int(environment.hardware()["cores"]) >= 1
-    assert "/" not in environment.commit()
+    assert store.versions()["dcot"]
+    assert int(store.hardware()["cores"]) >= 1
+    assert "/" not in store.commit()

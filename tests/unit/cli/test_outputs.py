@@ -181,7 +181,7 @@ def interrupted_at_the_fourth_batch(monkeypatch):
     """Ctrl-C in the fourth of batches of 1000 documents; the list has all that were begun."""
     from dcot.stream import writing
 
-    monkeypatch.setattr("dcot.text.streams._BATCH_TEXTS", 1000)
+    monkeypatch.setattr("dcot.text.readers._BATCH_TEXTS", 1000)
     monkeypatch.setattr("dcot.text.readers._BATCH_CHARACTERS", 10_000)
     real, calls = writing._write_batch, []
 

@@ -61,7 +61,7 @@ def test_where_dask_works(folder, monkeypatch, given, cluster):
 
 
 def test_nobody_at_the_address(folder, monkeypatch):
-    cluster = pytest.importorskip("dcot.distributed._cluster")
+    cluster = pytest.importorskip("dcot.distributed._running")
     hasty = functools.partial(cluster.connected, timeout=0.5)
     monkeypatch.setattr("dcot.distributed._fit.connected", hasty)
     with socket.socket() as taken:  # bound, and nobody listens
@@ -99,7 +99,7 @@ def streamed(monkeypatch):
 
     monkeypatch.setattr(dcot.DCoTVectorizer, "fit_passes", learn)
     monkeypatch.setattr("dcot.text.readers._BATCH_CHARACTERS", 500)
-    monkeypatch.setattr("dcot.text.streams._BATCH_TEXTS", 40)
+    monkeypatch.setattr("dcot.text.readers._BATCH_TEXTS", 40)
     clock = itertools.count(0, 0.2)
     monkeypatch.setattr("dcot.runtime.progress.time", SimpleNamespace(perf_counter=clock.__next__))
     monkeypatch.setenv("COLUMNS", "120")

@@ -309,7 +309,7 @@ def test_no_setting_is_a_function(folder):
 )
 def test_a_vocabulary_is_looked_at_before_it_is_parsed(folder, text, monkeypatch):
     """64 MB of empty lists would be gigabytes of Python objects."""
-    from dcot.persistence import reading
+    from dcot.persistence import folder as reading
 
     parsed = []
     original = reading.from_json
@@ -323,7 +323,8 @@ def test_a_vocabulary_is_looked_at_before_it_is_parsed(folder, text, monkeypatch
 
 
 def test_a_file_larger_than_memory_is_not_read(folder, monkeypatch):
-    from dcot.persistence import files, reading
+    from dcot.persistence import files
+    from dcot.persistence import folder as reading
 
     monkeypatch.setattr(files, "ALWAYS_READ_BYTES", 0)
     monkeypatch.setattr(files, "free_memory", lambda: 1000)

@@ -11,7 +11,7 @@ from tests.unit.persistence.conftest import part
 
 import dcot
 from dcot import DCoT
-from dcot.persistence.precision import pack, widened
+from dcot.persistence.contents import pack, widened
 
 # half a step of the last digit kept, relative to the largest weight of the column
 ERRORS = {"float16": 2.0**-11, "int8": 0.5 / 127}

@@ -32,9 +32,10 @@ from tests.unit.streaming.same import assert_same_model
 
 from dcot import DCoT, DCoTVectorizer
 from dcot import distributed as on_dask
-from dcot.distributed import _partitions, _passes, _running, _transform
+from dcot.distributed import _fit as _passes
+from dcot.distributed import _partitions, _running, _transform
+from dcot.distributed._fit import DaskPasses
 from dcot.distributed._partitions import Partition, Recipe, partitions_of
-from dcot.distributed._passes import DaskPasses
 from dcot.distributed._running import Options
 from dcot.errors import (
     ClusterError,

@@ -140,7 +140,7 @@ def test_all_kinds_of_sources(X, tmp_path):
 def test_mapped_files_are_not_read_into_memory(X, tmp_path):
     path = tmp_path / "x.npz"
     sp.save_npz(path, sp.csr_matrix(X), compressed=False)
-    from dcot.stream.matrices import mapped_csr
+    from dcot.stream.sources import mapped_csr
 
     mapped = mapped_csr(path)
     assert isinstance(mapped.data, np.memmap)

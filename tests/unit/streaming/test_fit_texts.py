@@ -17,8 +17,8 @@ from dcot import DCoTVectorizer
 from dcot.errors import InvalidInputError
 from dcot.stream import LocalPasses, Repeatable
 from dcot.text import TermCounter, TextSource, read_texts
-from dcot.text.fitting import VocabularySum, fit_counter
-from dcot.text.streams import as_text_source
+from dcot.text.pipeline import VocabularySum, fit_counter
+from dcot.text.readers import as_text_source
 
 OPTIONS = [
     {},
@@ -180,7 +180,7 @@ def test_min_df_above_the_undercount_makes_a_bounded_vocabulary_exact():
 
 
 def test_a_bounded_vocabulary_says_what_may_be_missing(capsys, monkeypatch):
-    monkeypatch.setattr("dcot.text.fitting.VOCABULARY_SHARE", 0.0)
+    monkeypatch.setattr("dcot.text.pipeline.VOCABULARY_SHARE", 0.0)
     documents = texts(2000, n_terms=1500)
     model = vectorizer(verbose=True, min_df=2).fit(
         lambda: (documents[i : i + 100] for i in range(0, 2000, 100))

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcot.text import TermCounter, characters
+from dcot.text import TermCounter
+from dcot.text import patterns as characters
 from dcot.text.analysis import Analysis
 from dcot.text.patterns import compile_pattern
 

@@ -5,16 +5,145 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from dcot.bench.experiments.accuracy import NAME
 from dcot.bench.report.comparison import METRICS, verdict
 from dcot.bench.report.figures import figures, png, svg
-from dcot.bench.report.html import page, provenance
-from dcot.bench.report.paragraphs import PROTOCOL, Section, sections
+from dcot.bench.report.paragraphs import PROTOCOL, Section, sections, systems_used
 from dcot.bench.report.results import Results, values
+from dcot.bench.report.tables import Table
 from dcot.runtime.files import write_atomically
+from dcot.runtime.progress import format_duration
+
+_STYLE = """
+:root { color-scheme: light dark; --text: #1b1b1b; --page: #fff; --soft: #555; --line: #ccc;
+  --note: #fff4d6; --failed: #fde3e0; --verdict: #eef4fb; }
+@media (prefers-color-scheme: dark) { :root { --text: #e6e6e6; --page: #16181b; --soft: #a8adb3;
+  --line: #444a51; --note: #3d3415; --failed: #4a201c; --verdict: #1d2a38; } }
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem;
+  color: var(--text); background: var(--page); }
+h1 { font-size: 1.7rem; } h2 { margin-top: 2.6rem; border-bottom: 1px solid var(--line); }
+p { max-width: 46rem; } a { color: inherit; }
+figure { margin: 1.4rem 0; } figure svg { max-width: 100%; height: auto; background: #fff;
+  border-radius: 6px; } /* figures are drawn on white, in both modes */
+figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; margin: 1rem 0; font-size: .88rem; }
+caption { text-align: left; font-weight: 600; padding: .3rem 0; }
+th, td { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid var(--line); }
+table:not(.words) tr:not(.gain) td { white-space: nowrap; } tr.gain td { color: var(--soft); }
+th { border-bottom: 2px solid var(--soft); } td:first-child, th:first-child, .words td, .words th
+  { text-align: left; } .theirs { color: var(--soft); font-style: italic; }
+.note, .failed, .verdict { padding: .5rem .9rem; border-left: 4px solid #4a7ab0;
+  background: var(--verdict); } .verdict { font-size: 1.05rem; }
+.note { background: var(--note); border-color: #d9a400; }
+.failed { background: var(--failed); border-color: #c0392b; }
+nav a { margin-right: 1rem; } dt { font-weight: 600; } dd { margin: 0 0 .5rem 1rem; }
+"""
+
+
+def page(
+    results: Results,
+    sections: Sequence[Section],
+    drawings: Mapping[str, tuple[str, str]],
+    title: str,
+) -> str:
+    """HTML; ``drawings`` has SVG and caption by name of the figure."""
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+        _head(results),
+        "<nav>"
+        + "".join(f'<a href="#{s.name}">{escape(s.title)}</a>' for s in sections)
+        + '<a href="#about">About</a></nav>',
+    ]
+    for section in sections:
+        parts.append(f'<h2 id="{section.name}">{escape(section.title)}</h2>')
+        parts.append(f"<p>{escape(section.what)}</p>")
+        parts += [f"<p>{escape(text)}</p>" for text in section.paragraphs]
+        for name in section.figures:
+            drawing, caption = drawings[name]
+            parts.append(f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>")
+        parts += [table(each, section.name == "claims") for each in section.tables]
+    parts += [_about(results), "</body></html>"]
+    return "\n".join(parts) + "\n"
+
+
+def _head(results: Results) -> str:
+    parts = [f'<p class="verdict">{escape(text)}</p>' for text in verdict(results)]
+    parts.append(f"<p>{escape(provenance(results))}</p>")
+    if results.profile == "quick":
+        parts.append(
+            '<p class="note">Quick profile: small samples of the corpora, few draws and small '
+            "grids, to see that everything works. For figures to rely on, run "
+            "<code>--profile full</code>.</p>"
+        )
+    parts += [f'<p class="note">{escape(note)}</p>' for note in results.notes]
+    for failure in results.failures:
+        text = f"Failed: {failure.title}, {failure.cells} cells. {failure.reason}"
+        parts.append(f'<p class="failed">{escape(text)}</p>')
+    return "\n".join(parts)
+
+
+def provenance(results: Results) -> str:
+    """How many cells, made by what, where, in which time; as the cells say."""
+    said = [
+        f"Profile {results.profile}: {len(results.cells)} of {results.planned} cells finished, in "
+        f"{format_duration(results.seconds)} of computing"
+    ]
+    if versions := results.versions.get("dcot"):
+        where = f"at commit {results.commit}" if results.commit else "as an installed package"
+        said.append(f"dcot {' and '.join(versions)} {where}")
+    said += results.hardware
+    return "; ".join(said) + "."
+
+
+def table(data: Table, words: bool = False) -> str:
+    """A table as HTML."""
+    kind = ' class="words"' if words else ""
+    lines = [f'<div class="scroll"><table{kind}><caption>{escape(data.title)}</caption>']
+    lines.append("<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in data.head) + "</tr>")
+    for number, row in enumerate(data.rows):
+        mark = ' class="theirs"' if number in data.theirs else ""
+        if row[0].startswith("*"):  # about other rows: its cells take two lines, of one part each
+            mark = ' class="gain"'
+            row = [cell.replace(" ", "\u00a0").replace("\u00a0(", " (") for cell in row]
+        cells = []
+        for column, cell in enumerate(row):
+            text = escape(cell.strip("*"))
+            best = (number, column) in data.best
+            cells.append(f"<td>{f'<strong>{text}</strong>' if best else text}</td>")
+        lines.append(f"<tr{mark}>{''.join(cells)}</tr>")
+    return "\n".join([*lines, "</table></div>"])
+
+
+def _about(results: Results) -> str:
+    lines = ['<h2 id="about">About</h2>', f"<p>{escape(PROTOCOL)}</p>", "<h3>Systems</h3><dl>"]
+    for name, text in systems_used(results):
+        lines.append(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>")
+    lines.append("</dl><h3>Corpora</h3><dl>")
+    for name, corpus in results.corpora.items():
+        sizes = ", ".join(f"{n:,} {part}" for part, n in corpus["documents"].items() if n)
+        text = f"{sizes} documents, {corpus['classes']} classes (before any sampling)."
+        if corpus["description"]:
+            text += f" {corpus['description'].rstrip('.')}."
+        if corpus["unseen_classes"]:
+            text += f" {corpus['unseen_classes']} classes in use have test documents only."
+        text += f" Licence: {corpus['licence'].rstrip('.')}. {corpus['citation']}"
+        lines.append(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>")
+    versions = ", ".join(
+        f"{name} {' and '.join(found)}" for name, found in results.versions.items()
+    )
+    lines.append(f"</dl><h3>Versions</h3><p>{escape(versions)}</p>")
+    return "\n".join(lines)
+
 
 TITLE = "dCoT: the paper's experiments, and ours"
 # What identifies a figure of the complete table.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dcot.bench.systems.autoencoders import Msda, Sda
 from dcot.bench.systems.base import Learned, Setting, Size, System
-from dcot.bench.systems.counts import BagOfWords, Tfidf
 from dcot.bench.systems.dcot import Classifier, Features, Paper
-from dcot.bench.systems.factors import Lda, Lsi, Nmf, Pca, Plsi
+from dcot.bench.systems.factors import BagOfWords, Lda, Lsi, Nmf, Pca, Plsi, Tfidf
 from dcot.bench.systems.pretrained import Encoder, StaticEmbeddings
 
 __all__ = [
