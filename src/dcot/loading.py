@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from dcot._version import __version__
-from dcot.errors import ModelFormatError
+from dcot.errors import InvalidParameterError, ModelFormatError
 from dcot.persistence import read_folder
 from dcot.persistence.saving import restored
 
@@ -20,7 +20,13 @@ KINDS = {
 }
 
 
-def load(path: str | os.PathLike[str], *, mmap: bool = False, verify: bool | None = None) -> Any:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    mmap: bool = False,
+    verify: bool | None = None,
+    embedding: Any = None,
+) -> Any:
     """Load a model that ``save`` wrote. It gives the same features as before, bit for bit.
 
     Nothing in the folder is run, and everything in it is checked: a folder that is damaged,
@@ -39,6 +45,9 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False, verify: bool | Non
     verify : bool or None
         Verify the checksum of the arrays, which reads every byte. None: unless ``mmap``. Sizes,
         headers, settings and vocabulary are always checked.
+    embedding : encoder or None
+        The encoder that a ``DCoTClassifier`` was fitted with, which its folder only names. It is
+        refused if its vectors are not those that the classifier knows.
 
     Returns
     -------
@@ -64,4 +73,9 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False, verify: bool | Non
             f"loads {', '.join(KINDS)}; upgrade dcot, if it was saved by a newer version"
         )
     module = import_module(KINDS[contents.kind])
-    return restored(getattr(module, contents.kind), contents)
+    model = restored(getattr(module, contents.kind), contents)
+    if embedding is None:
+        return model
+    if not hasattr(model, "attach_encoder"):
+        raise InvalidParameterError(f"a {contents.kind} has no encoder: leave embedding out")
+    return model.attach_encoder(embedding)

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dcot.classifier.embedding import Documents, Embedding
 from dcot.classifier.fit import FittedClassifier
 from dcot.core.centred import Matrix
 from dcot.core.fit import FittedDCoT
@@ -37,6 +38,7 @@ class WordShare:
     direct : the part of it that comes from the word itself, where x is kept
     through : prototypes and the parts that went through them, the largest first
     labelled : whether any labelled document has the word; if not, it counts by its cohort alone
+    vector : the part of ``share`` that comes from its word vector, where there are any
     """
 
     word: str
@@ -44,11 +46,17 @@ class WordShare:
     direct: float
     through: list[tuple[str, float]] = field(default_factory=list)
     labelled: bool = True
+    vector: float = 0.0
+
+    def reasons(self) -> str:
+        """The largest parts of the share, in a line."""
+        parts = [*self.through[:4], *([("its vector", self.vector)] if self.vector else [])]
+        return ", ".join(f"{name} {value:+.3f}" for name, value in parts)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A decision taken apart; ``baseline`` and the shares of the words add up to it.
+    """A decision taken apart; ``baseline``, ``encoder`` and the shares of words add up to it.
 
     Attributes
     ----------
@@ -59,6 +67,7 @@ class Explanation:
     probability : of the class
     runner_up : the most probable other class and its probability
     against : the class that the decision is taken against, or None
+    encoder : what the vector of the whole text adds, if it comes from an encoder
     """
 
     target: str
@@ -68,6 +77,7 @@ class Explanation:
     probability: float
     runner_up: tuple[str, float]
     against: str | None = None
+    encoder: float = 0.0
 
     def __iter__(self) -> Iterator[WordShare]:
         return iter(self.words)
@@ -79,14 +89,14 @@ class Explanation:
         title = f"{self.target}: probability {self.probability:.2f}, next {other} {second:.2f}"
         rather = f" rather than {self.against}" if self.against is not None else ""
         made = f"decision {self.decision:+.3f}, baseline {self.baseline:+.3f}"
+        made += f", encoder {self.encoder:+.3f}" if self.encoder else ""
         return f"{title}\nWhat speaks for {self.target}{rather} ({made}):"
 
     def __str__(self) -> str:
         lines = [self.title]
         for word in self.words[:15]:
-            through = ", ".join(f"{name} {value:+.3f}" for name, value in word.through[:4])
             note = "" if word.labelled else "  (in no labelled document)"
-            lines.append(f"  {word.share:+.3f}  {word.word}: through {through}{note}")
+            lines.append(f"  {word.share:+.3f}  {word.word}: through {word.reasons()}{note}")
         if len(self.words) > 15:
             rest = sum(word.share for word in self.words[15:])
             lines.append(f"  {rest:+.3f}  {len(self.words) - 15} more words")
@@ -100,7 +110,7 @@ class Explanation:
             (
                 word.word,
                 f"{word.share:+.3f}",
-                ", ".join(f"{name} {value:+.3f}" for name, value in word.through[:4]),
+                word.reasons(),
                 "" if word.labelled else "in no labelled document",
             )
             for word in self.words[:15]
@@ -122,6 +132,7 @@ class Explanation:
                 "word": [word.word for word in self.words],
                 "share": [word.share for word in self.words],
                 "direct": [word.direct for word in self.words],
+                "vector": [word.vector for word in self.words],
                 "labelled": [word.labelled for word in self.words],
                 "through": [[name for name, _ in word.through] for word in self.words],
             },
@@ -130,7 +141,7 @@ class Explanation:
 
 
 def explain_decision(
-    X: Matrix,
+    document: Documents,
     fitted: FittedClassifier,
     terms: Array,
     target: int | None = None,
@@ -140,13 +151,13 @@ def explain_decision(
 
     Parameters
     ----------
-    X : the document, a matrix of one row
+    document : one
     fitted : the classifier
     terms : names of the columns
     target : a class; None is the predicted one, against the runner-up if classes are exclusive
     against : another class, whose decision is subtracted
     """
-    decisions = fitted.decisions(X)
+    decisions = fitted.decisions(document)
     probabilities = fitted.probabilities(decisions)[0]
     order = np.argsort(-decisions[0], kind="stable")
     column = int(order[0]) if target is None else target
@@ -158,18 +169,43 @@ def explain_decision(
     if against is not None:
         weights = weights - fitted.coef[against]
         intercept -= float(fitted.intercept[against])
-    baseline, words = word_shares(X, fitted.dcot, weights, terms, fitted.known_terms)
-    baseline += intercept
+    weights, beside = np.split(weights, [fitted.dcot.n_features])
+    constant, vectors = _vector_shares(document, fitted.embedding, beside)
+    baseline, words = word_shares(
+        document.terms, fitted.dcot, weights, terms, fitted.known_terms, vectors
+    )
+    encoder = constant if vectors is None else 0.0
+    baseline += intercept + constant - encoder
     names = [str(name) for name in fitted.classes]
     return Explanation(
         target=names[column],
-        decision=baseline + sum(word.share for word in words),
+        decision=baseline + encoder + sum(word.share for word in words),
         baseline=baseline,
         words=words,
         probability=float(probabilities[column]),
         runner_up=(names[second], float(probabilities[second])),
         against=None if against is None else names[against],
+        encoder=encoder,
     )
+
+
+def _vector_shares(
+    document: Documents, embedding: Embedding | None, weights: Array
+) -> tuple[float, Array | None]:
+    """What the vector of a document adds: a constant, and the shares of its terms.
+
+    The shares are None if the vector is not made of words; then the constant is all of it.
+    """
+    if embedding is None or document.vectors is None:
+        return 0.0, None
+    vector = document.vectors.astype(np.float64)
+    centred = vector - embedding.mean
+    effect = weights * embedding.scales(vector, centred)
+    if embedding.table is None:
+        return float(centred[0] @ effect), None
+    row = sp.csr_array(document.terms)
+    shares = (embedding.table[row.indices].astype(np.float64) @ effect) * row.data
+    return -float(embedding.mean @ effect), shares
 
 
 def term_shares(X: Matrix, dcot: FittedDCoT, weights: Array) -> Array:
@@ -188,6 +224,7 @@ def word_shares(
     weights: Array,
     terms: Array,
     labelled: Array,
+    vectors: Array | None = None,
     n_through: int = 10,
 ) -> tuple[float, list[WordShare]]:
     """The baseline of a decision, without the intercept, and the shares of the words.
@@ -199,6 +236,7 @@ def word_shares(
     weights : of its features in the decision
     terms : names of the columns
     labelled : whether any labelled document has a term
+    vectors : what the word vector of each term adds, in the order of the row
     n_through : at most this many prototypes for each word
     """
     row = sp.csr_array(X)
@@ -206,7 +244,8 @@ def word_shares(
     effect, baseline, direct = _effects(row, dcot.representation, weights)
     through = dcot.layers[0].coef_[own].astype(np.float64) * effect * values[:, None]
     straight = direct[own] * values if direct is not None else np.zeros(len(own))
-    shares = through.sum(axis=1) + straight
+    vectors = np.zeros(len(own)) if vectors is None else vectors
+    shares = through.sum(axis=1) + straight + vectors
     words = []
     for place in np.argsort(-np.abs(shares), kind="stable"):
         top = np.argsort(-np.abs(through[place]), kind="stable")[:n_through]
@@ -218,6 +257,7 @@ def word_shares(
                 float(straight[place]),
                 parts,
                 bool(labelled[own[place]]),
+                float(vectors[place]),
             )
         )
     return baseline, words

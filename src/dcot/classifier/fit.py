@@ -7,13 +7,14 @@ calibrate its probabilities, estimate how good it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from dcot.classifier.embedding import Documents, Embedding, VectorSource
 from dcot.classifier.estimate import Estimate, calibrate, estimate, probabilities
 from dcot.classifier.labels import (
     Labels,
@@ -86,8 +87,9 @@ class FittedClassifier:
     ----------
     dcot : the representation
     candidate : its settings
+    embedding : the vectors beside it, or None
     classes, kind : the labels, and how they were given
-    coef, intercept : of the linear classifier, a row per class
+    coef, intercept : of the linear classifier, a row per class; columns of the vectors come last
     strength, alpha : of its regularisation; alpha is that of the ridge that was selected
     estimator : the scikit-learn classifier, if it is another one than ridge
     temperature, calibrated : from decisions to probabilities
@@ -102,6 +104,7 @@ class FittedClassifier:
 
     dcot: FittedDCoT
     candidate: Candidate
+    embedding: Embedding | None
     classes: Array
     kind: str
     coef: Array
@@ -118,7 +121,7 @@ class FittedClassifier:
     n_documents: int
     n_labelled: int
     known_terms: Array
-    labelled_rows: Matrix | None
+    labelled_rows: Documents | None
     held_out: HeldOut | None
 
     @property
@@ -126,9 +129,17 @@ class FittedClassifier:
         """Whether a document has exactly one class."""
         return self.kind == "single"
 
-    def decisions(self, X: Matrix) -> Array:
+    def decisions(self, documents: Documents) -> Array:
         """Decision values, documents × classes."""
-        return np.asarray(self.dcot.representation.times(X, self.coef.T) + self.intercept)
+        own, beside = np.split(self.coef.T, [self.dcot.n_features])
+        found = self.dcot.representation.times(documents.terms, own) + self.intercept
+        if self.embedding is not None and documents.vectors is not None:
+            found += self.embedding.features(documents.vectors) @ beside
+        return np.asarray(found)
+
+    def features(self, documents: Documents) -> list[Matrix]:
+        """What the linear classifier sees, in parts side by side."""
+        return _features(self.dcot, self.embedding, documents)
 
     def probabilities(self, decisions: Array) -> Array:
         return probabilities(decisions, self.temperature, self.exclusive)
@@ -148,8 +159,14 @@ class FittedClassifier:
             f"Learned from {self.n_documents} documents, {self.n_labelled} of them labelled with "
             f"{len(self.classes)} classes. {verdict}: noise {chosen.noise:g}, shrinkage "
             f"{chosen.shrinkage:g}, {chosen.n_prototypes} prototypes, features: "
-            f"{chosen.features}. {self.estimate.sentence()}"
+            f"{chosen.features}{self._beside()}. {self.estimate.sentence()}"
         )
+
+    def _beside(self) -> str:
+        if self.embedding is not None:
+            return f", and {self.embedding.describe()}"
+        tried = any(row["embedding"] for row in self.cv_results["params"])
+        return ", and no vectors beside them, which did not help" if tried else ""
 
 
 @dataclass(frozen=True)
@@ -171,8 +188,19 @@ class _Training:
     n_labelled: int
 
 
+def _features(dcot: FittedDCoT, embedding: Embedding | None, documents: Documents) -> list[Matrix]:
+    parts = dcot.representation.parts(documents.terms)
+    if embedding is not None and documents.vectors is not None:
+        parts.append(embedding.features(documents.vectors).astype(dcot.dtype, copy=False))
+    return parts
+
+
 def fit_classifier(
-    X: Matrix, labels: Labels, weights: Array | None, options: ClassifierOptions
+    X: Matrix,
+    labels: Labels,
+    weights: Array | None,
+    options: ClassifierOptions,
+    source: VectorSource | None = None,
 ) -> FittedClassifier:
     """Choose a representation and learn a classifier on it.
 
@@ -181,9 +209,16 @@ def fit_classifier(
     X : all documents × terms, as ``core.fit.fit`` takes them
     labels : of some of them
     weights : how often each document counts, for the representation and for the classifier
+    source : vectors of the documents, beside the representation
     """
     training = _prepare(X, labels, weights, options)
     judged = training.labels.take(training.judged)
+    embedding, vectors, beside = None, None, None
+    if source is not None:
+        counted = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        embedding, vectors = source.learn(training.rows, counted)
+        unit = embedding.features(vectors[training.judged])
+        beside = unit @ unit.T
     selection = select(
         training.X,
         training.multiplicity,
@@ -192,26 +227,32 @@ def fit_classifier(
         training.weights[training.judged],
         options.candidates,
         options.base,
+        beside,
     )
-    return _finish(training, selection, options, training.X.shape[0])
+    if embedding is not None:
+        weight = selection.best.embedding
+        embedding = replace(embedding, weight=weight) if weight else None
+    labelled = Documents(training.X[training.labels.labelled], vectors if embedding else None)
+    return _finish(training, labelled, selection, embedding, options, training.X.shape[0])
 
 
 def refit_classifier(
     fitted: FittedClassifier,
-    X: Matrix,
+    documents: Documents,
     labels: Labels,
     weights: Array | None,
     options: ClassifierOptions,
 ) -> FittedClassifier:
     """Learn the linear classifier again, on the representation as it is."""
-    training = _prepare(X, labels, weights, options)
-    judged = training.labels.take(training.judged)
-    parts = fitted.dcot.representation.parts(training.X[judged.labelled])
+    training = _prepare(documents.terms, labels, weights, options)
+    labelled = documents[training.rows]
+    parts = fitted.features(labelled[training.judged])
+    targets = training.labels.targets[training.judged]
     ridge = KernelRidge.fit(
-        products(parts, parts), judged.targets, weights=training.weights[training.judged]
+        products(parts, parts), targets, weights=training.weights[training.judged]
     )
     selection = SelectionResult([fitted.candidate], [ridge], 0, fitted.dcot)
-    return _finish(training, selection, options, fitted.n_documents)
+    return _finish(training, labelled, selection, fitted.embedding, options, fitted.n_documents)
 
 
 def _prepare(
@@ -235,15 +276,20 @@ def _prepare(
 
 
 def _finish(
-    training: _Training, selection: SelectionResult, options: ClassifierOptions, n_documents: int
+    training: _Training,
+    labelled: Documents,
+    selection: SelectionResult,
+    embedding: Embedding | None,
+    options: ClassifierOptions,
+    n_documents: int,
 ) -> FittedClassifier:
     """Learn the final classifier, calibrate it, and estimate how good it is."""
     labels, judged = training.labels, training.judged
-    rows, targets = training.X[labels.labelled], labels.targets[judged]
+    rows, targets = labelled.terms, labels.targets[judged]
     weights, exclusive = training.weights[judged], labels.exclusive
     linear = fit_linear(
         options.estimator,
-        selection.fitted.representation.parts(rows),
+        _features(selection.fitted, embedding, labelled),
         labels,
         training.weights,
         selection.ridge,
@@ -260,6 +306,7 @@ def _finish(
     return FittedClassifier(
         dcot=selection.fitted,
         candidate=selection.best,
+        embedding=embedding,
         classes=labels.classes,
         kind=labels.kind,
         coef=np.ascontiguousarray(linear.coef, dtype=selection.fitted.dtype),
@@ -278,6 +325,6 @@ def _finish(
         n_documents=n_documents,
         n_labelled=training.n_labelled,
         known_terms=Moments.of(rows).document_frequency > 0,
-        labelled_rows=rows,
+        labelled_rows=labelled,
         held_out=HeldOut(training.rows[judged], targets, held_out),
     )

@@ -15,6 +15,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from dcot.classifier.embedding import (
+    WORDLLAMA,
+    Documents,
+    Encoder,
+    VectorSource,
+    as_encoder,
+    check_same_encoder,
+    check_vectors,
+    vectors_of_words,
+)
 from dcot.classifier.explanation import Explanation, explain_decision
 from dcot.classifier.first_batch import first_rows
 from dcot.classifier.fit import (
@@ -73,8 +83,15 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         ``"none"`` takes the defaults, and only chooses the classifier's strength.
     grid : mapping or None
         Values to choose from for ``"noise"``, ``"shrinkage"``, ``"n_prototypes"`` and
-        ``"features"``, instead of the usual ones; the first of each is the default that the others
-        have to beat.
+        ``"features"``, and for ``"embedding"``, the weight of the vectors beside dCoT, instead of
+        the usual ones; the first of each is the default that the others have to beat.
+    embedding : encoder, word vectors or None
+        Vectors to be used beside dCoT, at a weight that leave-one-out chooses, 0 among others: a
+        function from a list of texts to vectors, or an object with such a method ``encode`` or
+        ``embed`` (sentence-transformers, model2vec, fastembed, wordllama); ``"wordllama"``, the
+        vectors that come with this package; or word vectors: a file of word2vec, GloVe or
+        safetensors, gensim's KeyedVectors, a mapping from words to vectors. Vectors that you have
+        computed are given to ``fit`` and the other methods, as ``vectors=``.
     estimator : {"ridge", "svm", "logistic"} or a linear scikit-learn classifier
         The final learner. Candidates are compared by ridge in any case.
     class_weight : {"sqrt", "balanced"}, mapping or None
@@ -122,6 +139,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         vectorizer: DCoTVectorizer | None = None,
         selection: Literal["loo", "none"] = "loo",
         grid: Mapping[str, Sequence[Any]] | None = None,
+        embedding: Any = None,
         estimator: Any = "ridge",
         class_weight: Any = "sqrt",
         unlabelled_label: Any = -1,
@@ -133,6 +151,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         self.vectorizer = vectorizer
         self.selection = selection
         self.grid = grid
+        self.embedding = embedding
         self.estimator = estimator
         self.class_weight = class_weight
         self.unlabelled_label = unlabelled_label
@@ -150,6 +169,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         *,
         unlabelled: Any = None,
         sample_weight: ArrayLike | None = None,
+        vectors: Any = None,
     ) -> Self:
         """Learn from documents of which some have labels.
 
@@ -162,8 +182,14 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         unlabelled : more documents without labels, of the same kind
         sample_weight : how often each of ``documents`` counts, for the representation and for the
             classifier
+        vectors : array or None
+            A vector for each of ``documents``, then for each of ``unlabelled``, to be used beside
+            dCoT. Other methods then need the vectors of their documents too. With an encoder as
+            ``embedding``, what it would return, computed beforehand.
         """
-        vectorizer, options = self._options()
+        encoder = None if self.embedding is None else as_encoder(self.embedding)
+        embedded = vectors is not None or self.embedding is not None
+        vectorizer, options = self._options(embedded)
         if is_text(documents):
             pipeline, dcot = vectorizer.new_parts()
             texts = as_column(documents)
@@ -174,19 +200,50 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             X = as_documents(X, precision(dcot.dtype, X.dtype))
             base = options.base.named(pipeline.terms)
         else:
-            pipeline, dcot = None, vectorizer.new_parts()[1]
+            pipeline, dcot, texts = None, vectorizer.new_parts()[1], None
             X, n, names = self._read_new(documents, unlabelled, dcot.dtype)
             base = options.base.named(names)
         labels = read_labels(y, n, self.unlabelled_label)
         weights = check_weights(sample_weight, n)
         if weights is not None:
             weights = np.concatenate([weights, np.ones(X.shape[0] - n)])
-        found = fit_classifier(X, labels, weights, replace(options, base=base))
+        terms = names if pipeline is None else pipeline.terms
+        source = self._source(encoder, vectors, X, texts, terms) if embedded else None
+        found = fit_classifier(X, labels, weights, replace(options, base=base), source)
         dcot.set_params(**found.candidate.parameters(dcot))._store(found.dcot, names)
         made = None if pipeline is None else DCoTVectorizer.of_fitted(pipeline, dcot)
         return self._store(found, made, dcot)
 
-    def refit(self, documents: Any, y: Any, *, sample_weight: ArrayLike | None = None) -> Self:
+    def _source(
+        self, encoder: Encoder | None, vectors: Any, X: Matrix, texts: Any, terms: Array | None
+    ) -> VectorSource:
+        """Where the vectors of the documents of a fit come from."""
+        if self.embedding is not None and encoder is None:
+            _refuse_vectors(vectors)
+            if terms is None:
+                raise InvalidInputError(
+                    "word vectors need the words of the columns: give texts, or a DataFrame whose "
+                    "columns are named by words"
+                )
+            return vectors_of_words(self.embedding, [str(term) for term in terms], X)
+        if vectors is not None:
+            found = check_vectors(vectors, X.shape[0], "the documents")
+            return VectorSource.given(lambda rows: found[rows], encoder)
+        if texts is None or encoder is None:
+            raise InvalidInputError(
+                "an encoder reads texts, and the documents are a matrix: give their vectors, as "
+                "vectors="
+            )
+        return VectorSource.given(lambda rows: encoder(texts[rows].to_list()), encoder)
+
+    def refit(
+        self,
+        documents: Any,
+        y: Any,
+        *,
+        sample_weight: ArrayLike | None = None,
+        vectors: Any = None,
+    ) -> Self:
         """Learn the classifier again from these labels, on the representation as it is.
 
         For more labels, corrected ones or other classes, also after ``dcot.load``. Settings stay as
@@ -198,15 +255,18 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         documents : texts or a matrix, as in ``fit``: all labelled documents, not just new ones
         y : their labels; unlabelled documents are skipped
         sample_weight : of each document
+        vectors : of each document, if the classifier was fitted on vectors
         """
         fitted = self._fitted()
-        X = self._read(documents)
-        labels = read_labels(y, X.shape[0], self.unlabelled_label)
-        weights = check_weights(sample_weight, X.shape[0])
-        found = refit_classifier(fitted, X, labels, weights, self._options()[1])
+        read = self._read(documents, vectors)
+        labels = read_labels(y, len(read), self.unlabelled_label)
+        weights = check_weights(sample_weight, len(read))
+        embedded = any(row["embedding"] for row in fitted.cv_results["params"])
+        options = self._options(embedded)[1]
+        found = refit_classifier(fitted, read, labels, weights, options)
         return self._store(found, self.vectorizer_, self.dcot_)
 
-    def _options(self) -> tuple[DCoTVectorizer, ClassifierOptions]:
+    def _options(self, embedded: bool = False) -> tuple[DCoTVectorizer, ClassifierOptions]:
         """The parameters, checked; and the vectorizer, or the default one."""
         if self.selection not in ("loo", "none"):
             raise InvalidParameterError(
@@ -218,7 +278,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                 f"vectorizer must be a DCoTVectorizer or None, got {type(vectorizer).__name__}"
             )
         dcot = vectorizer.new_parts()[1]
-        tried = candidates_for(dcot, self.grid)
+        tried = candidates_for(dcot, self.grid, embedded)
         base = base_options(dcot)
         if self.memory_limit is not None:
             base = replace(base, memory_limit=parse_bytes(self.memory_limit))
@@ -268,14 +328,68 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             X = sp.vstack([sp.csr_array(X), sp.csr_array(more)]) if sparse else np.vstack([X, more])
         return as_documents(X, dtype), n, taster.__dict__.get("feature_names_in_")
 
-    def _read(self, documents: Any) -> Matrix:
-        """Documents of the kind that the classifier was fitted on, as its layers read them."""
+    def _read(self, documents: Any, vectors: Any = None) -> Documents:
+        """Documents of the kind that the classifier was fitted on, as it reads them."""
+        embedding = self._fitted().embedding
+        if embedding is None:
+            return Documents(self._read_terms(documents))
+        if embedding.table is not None:
+            _refuse_vectors(vectors)
+            X = self._read_terms(documents)
+            return Documents(X, np.asarray(X @ embedding.table))
+        k = len(embedding.mean)
+        if vectors is not None:
+            X = self._read_terms(documents)
+            return Documents(X, check_vectors(vectors, X.shape[0], "the documents", k))
+        encoder = self._encoder()
+        texts = as_column(documents)
+        X, found = self._read_terms(texts), encoder(texts.to_list())
+        if not found.shape[1]:  # all texts are blank
+            found = np.zeros((len(texts), k), dtype=X.dtype)
+        return Documents(X, check_vectors(found, len(texts), f"the encoder {encoder.name}", k))
+
+    def _read_terms(self, documents: Any) -> Matrix:
         dtype = self._fitted().dcot.dtype
         if self.vectorizer_ is None:
             return as_documents(self._validated(documents, reset=False), dtype)
         if not is_text(documents, empty=True):
             raise InvalidTypeError("this classifier was fitted on texts: give it a list of texts")
         return as_documents(self.vectorizer_.weigh(documents), dtype)
+
+    def _encoder(self) -> Encoder:
+        """The encoder that the classifier was fitted with, or an error that asks for it."""
+        fitted = self._fitted().embedding
+        assert fitted is not None
+        if fitted.encoder is not None:
+            return fitted.encoder
+        if fitted.kind == "encoder" and fitted.name == WORDLLAMA:  # it can be found by its name
+            return self.attach_encoder(WORDLLAMA)._encoder()
+        if fitted.kind == "given":
+            raise InvalidInputError(
+                "the classifier was fitted on vectors given with the documents, of "
+                f"{len(fitted.mean)} dimensions: give those of these documents too, as vectors="
+            )
+        raise InvalidInputError(
+            f"the classifier needs the encoder it was fitted with, {fitted.name}, which a model "
+            "folder does not hold: dcot.load(folder, embedding=encoder), or give what it returns "
+            "for these documents, as vectors="
+        )
+
+    def attach_encoder(self, encoder: Any) -> Self:
+        """Give a loaded classifier its encoder again: the one it was fitted with, which is checked.
+
+        ``dcot.load(folder, embedding=encoder)`` does it too.
+        """
+        fitted, found = self._fitted().embedding, as_encoder(encoder)
+        if found is None or fitted is None or fitted.kind != "encoder":
+            raise InvalidParameterError(
+                "this classifier was fitted without an encoder and works as it is: leave embedding "
+                "out; word vectors are in its folder, if it was fitted with any"
+            )
+        check_same_encoder(found, fitted)
+        self._learned = replace(self._learned, embedding=replace(fitted, encoder=found))
+        self.embedding = encoder
+        return self
 
     def _validated(self, X: Any, reset: bool) -> Any:
         try:
@@ -287,25 +401,40 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     # -- using ------------------------------------------------------------------------------
 
-    def transform(self, documents: Any) -> Any:
+    def transform(self, documents: Any, *, vectors: Any = None) -> Any:
         """Features of documents: what the linear classifier sees."""
-        fitted = self._fitted()
-        return fitted.dcot.representation.transform(self._read(documents))
+        fitted, read = self._fitted(), self._read(documents, vectors)
+        features = fitted.dcot.representation.transform(read.terms)
+        if fitted.embedding is None or read.vectors is None:
+            return features
+        beside = fitted.embedding.features(read.vectors).astype(features.dtype, copy=False)
+        if sp.issparse(features):
+            return sp.hstack([features, sp.csr_array(beside)], format="csr")
+        return np.hstack([features, beside])
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the features, such as ``dcot1_oil``: layer and prototype."""
         self._fitted()
         model = self.dcot_ if self.vectorizer_ is None else self.vectorizer_
-        return model.get_feature_names_out(input_features)
+        names = model.get_feature_names_out(input_features)
+        if self._learned.embedding is None:
+            return names
+        more = [f"embedding{place}" for place in range(len(self._learned.embedding.mean))]
+        return np.concatenate([names, np.array(more, dtype=object)])
 
-    def decision_function(self, documents: Any) -> Array:
+    def decision_function(self, documents: Any, *, vectors: Any = None) -> Array:
         """Decision values, documents × classes; for two classes those of the second."""
         fitted = self._fitted()
-        decisions = fitted.decisions(self._read(documents))
+        decisions = fitted.decisions(self._read(documents, vectors))
         return decisions[:, 1] if fitted.exclusive and len(fitted.classes) == 2 else decisions
 
     def predict(
-        self, documents: Any, *, unknown: Any = _CLASSIFY, abstain: float | None = None
+        self,
+        documents: Any,
+        *,
+        unknown: Any = _CLASSIFY,
+        abstain: float | None = None,
+        vectors: Any = None,
     ) -> Any:
         """Labels in the form that they were given in ``fit``.
 
@@ -317,11 +446,12 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         abstain : such as 0.9: give None to the least certain documents, so many that about 90 % of
             the labels that are given are right, by the held-out decisions of ``fit``. For new
             documents like the labelled ones; one label per document.
+        vectors : of the documents, if the classifier was fitted on vectors
         """
         fitted = self._fitted()
-        least = 0.0 if abstain is None else self._reliability().answer_from(abstain)
-        X = self._read(documents)
-        decisions = fitted.decisions(X)
+        least = 0.0 if abstain is None else self.answer_from(abstain)
+        read = self._read(documents, vectors)
+        decisions = fitted.decisions(read)
         if fitted.exclusive:
             predicted = fitted.classes[decisions.argmax(axis=1)]
         elif fitted.kind == "indicator":
@@ -329,21 +459,17 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         else:
             return [tuple(fitted.classes[row].tolist()) for row in decisions > 0]
         if abstain is not None:
-            if least == np.inf:
-                warnings.warn(
-                    f"no document is certain enough for abstain={abstain:g}, so none is given a "
-                    "label: label more documents, or ask for less",
-                    stacklevel=2,
-                )
             unsure = fitted.probabilities(decisions).max(axis=1) < least
             predicted = predicted.astype(object)
             predicted[unsure] = None
-        if unknown is not _CLASSIFY and not (known := _has_terms(X)).all():
+        if unknown is not _CLASSIFY and not (known := _has_terms(read.terms)).all():
             predicted = predicted.astype(object)
             predicted[~known] = unknown
         return predicted
 
-    def predict_sets(self, documents: Any, coverage: float = 0.9) -> list[tuple[Any, ...]]:
+    def predict_sets(
+        self, documents: Any, coverage: float = 0.9, *, vectors: Any = None
+    ) -> list[tuple[Any, ...]]:
         """For each document the classes that it may have, the most probable first.
 
         With ``coverage=0.9`` the right class is among them for about 90 % of new documents like the
@@ -351,13 +477,24 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         """
         fitted = self._fitted()
         least = self._reliability().include_from(coverage)
-        chance = fitted.probabilities(fitted.decisions(self._read(documents)))
+        chance = fitted.probabilities(fitted.decisions(self._read(documents, vectors)))
         order = np.argsort(-chance, axis=1, kind="stable")
         sizes = np.maximum((chance >= least).sum(axis=1), 1)
         return [
             tuple(fitted.classes[row[:size]].tolist())
             for row, size in zip(order, sizes, strict=True)
         ]
+
+    def answer_from(self, accuracy: float) -> float:
+        """The least probability of ``predict(abstain=accuracy)``, by held-out decisions."""
+        least = self._reliability().answer_from(accuracy)
+        if least == np.inf:
+            warnings.warn(
+                f"no document is certain enough for abstain={accuracy:g}, so none is given a "
+                "label: label more documents, or ask for less",
+                stacklevel=3,
+            )
+        return least
 
     def _reliability(self) -> Reliability:
         found = self._fitted().reliability
@@ -370,16 +507,18 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     def has_known_terms(self, documents: Any) -> Array:
         """Whether each document has any term that the model knows."""
-        return _has_terms(self._read(documents))
+        return _has_terms(self._read_terms(documents))
 
-    def predict_proba(self, documents: Any) -> Array:
+    def predict_proba(self, documents: Any, *, vectors: Any = None) -> Array:
         """Probabilities by class, calibrated on held-out decisions if ``calibrated_`` says so."""
         fitted = self._fitted()
-        return fitted.probabilities(fitted.decisions(self._read(documents)))
+        return fitted.probabilities(fitted.decisions(self._read(documents, vectors)))
 
-    def score(self, documents: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, documents: Any, y: Any, sample_weight: Any = None, *, vectors: Any = None
+    ) -> float:
         """Share of labelled documents whose labels are all predicted; unseen labels are errors."""
-        predicted = self.predict(documents)
+        predicted = self.predict(documents, vectors=vectors)
         labelled, right = hits(y, predicted, self._learned.kind, self.unlabelled_label)
         if not labelled.any():
             raise InvalidInputError("no document has a label to score it by")
@@ -388,8 +527,12 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     # -- reading the model ------------------------------------------------------------------
 
-    def explain(self, document: Any, target: Any = None, *, against: Any = None) -> Explanation:
+    def explain(
+        self, document: Any, target: Any = None, *, against: Any = None, vectors: Any = None
+    ) -> Explanation:
         """Which words speak for a class, and through which prototypes.
+
+        Word vectors are a part of the shares of their words; an encoder's share is one number.
 
         Parameters
         ----------
@@ -397,16 +540,17 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         target : the class; by default the predicted one, against the runner-up
         against : explain the decision for ``target`` minus that for this class, which is what
             separates the two
+        vectors : an array of one row, if the classifier was fitted on vectors
         """
         fitted = self._fitted()
-        X = self._read([document] if isinstance(document, str) else document)
-        if X.shape[0] != 1:
-            raise InvalidInputError(f"explain takes one document, got {X.shape[0]}")
+        read = self._read([document] if isinstance(document, str) else document, vectors)
+        if len(read) != 1:
+            raise InvalidInputError(f"explain takes one document, got {len(read)}")
         chosen = None if target is None else self._column("target", target)
         other = None if against is None else self._column("against", against)
-        return explain_decision(X, fitted, self._reader().terms, chosen, other)
+        return explain_decision(read, fitted, self._reader().terms, chosen, other)
 
-    def suggest(self, documents: Any, k: int = 10) -> Array:
+    def suggest(self, documents: Any, k: int = 10, *, vectors: Any = None) -> Array:
         """The documents to label next: uncertain ones that say most about the others.
 
         Label them, add them to the labelled ones, and ``fit`` or ``refit``. Of more than 2000
@@ -414,12 +558,13 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         documents are harder than others: with their labels, ``estimate_`` is too low.
 
         Before ``fit``, when nothing is labelled, the documents are spread out over all of them. A
-        representation is learned for that, and not kept.
+        representation is learned for that, without vectors, and not kept.
 
         Parameters
         ----------
         documents : texts or a matrix, without labels
         k : how many
+        vectors : of the documents, if the classifier was fitted on vectors
 
         Returns
         -------
@@ -431,8 +576,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             X, dcot = self._unlabelled_fit(documents)
             return first_rows(X, dcot, _checked_k(k, X.shape[0]), generator)
         fitted = self._fitted()
-        X = self._read(documents)
-        return suggest_rows(X, fitted, _checked_k(k, X.shape[0]), generator)
+        read = self._read(documents, vectors)
+        return suggest_rows(read, fitted, _checked_k(k, len(read)), generator)
 
     def _unlabelled_fit(self, documents: Any) -> tuple[Matrix, FittedDCoT]:
         """Documents, and what the default candidate learns from them."""
@@ -515,7 +660,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                 "a classifier keeps no moments, because it learns from all documents at once: save "
                 "with keep_moments=False; refit takes more labels after loading"
             )
-        parameters = {**self.get_params(deep=False), "vectorizer": None}
+        parameters = {**self.get_params(deep=False), "vectorizer": None, "embedding": None}
         model = self.dcot_ if self.vectorizer_ is None else self.vectorizer_
         contents = model._contents(False)
         contents.kind = self._saved_as
@@ -562,6 +707,13 @@ def _checked_k(k: Any, n: int) -> int:
             f"k must be a whole number from 1 to the {n} documents, got {k!r}"
         )
     return int(k)
+
+
+def _refuse_vectors(vectors: Any) -> None:
+    if vectors is not None:
+        raise InvalidInputError(
+            "this classifier makes vectors of documents from its word vectors: leave vectors out"
+        )
 
 
 def _has_terms(X: Matrix) -> Array:

@@ -35,19 +35,27 @@ GRID: dict[str, tuple[Any, ...]] = {
     "shrinkage": (),
     "n_prototypes": (),
     "features": ("both layers", "layer 1", "layer 2", "x and both layers"),
+    "embedding": (),
 }
+# Weights of vectors beside dCoT, if there are any; the first is the default.
+EMBEDDING_WEIGHTS = (0.5, 1.0, 2.0, 0.0)
 
 EVIDENCE = 3.0
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Settings to be judged. ``noise`` and ``shrinkage`` are those of the first layer."""
+    """Settings to be judged.
+
+    ``noise`` and ``shrinkage`` are those of the first layer; ``embedding`` is the weight of the
+    vectors beside dCoT, 0 without any.
+    """
 
     noise: float
     shrinkage: float
     n_prototypes: int
     features: str
+    embedding: float = 0.0
 
     @property
     def n_layers(self) -> int:
@@ -125,10 +133,13 @@ def base_options(dcot: DCoT) -> FitOptions:
     return DCoT(**{**dcot.get_params(), "n_layers": deepest})._options()
 
 
-def candidates_for(dcot: DCoT, grid: Mapping[str, Sequence[Any]] | None = None) -> list[Candidate]:
+def candidates_for(
+    dcot: DCoT, grid: Mapping[str, Sequence[Any]] | None = None, embedded: bool = False
+) -> list[Candidate]:
     """The settings of ``dcot`` first, then one change at a time; each with all features.
 
     ``grid`` replaces values of ``GRID``; its first values come before the settings of ``dcot``.
+    With ``embedded`` there are vectors beside dCoT.
     """
     own = dcot._options()
     start = {
@@ -136,14 +147,23 @@ def candidates_for(dcot: DCoT, grid: Mapping[str, Sequence[Any]] | None = None) 
         "shrinkage": own.shrinkage[0],
         "n_prototypes": own.n_prototypes,
         "features": features_of(own.n_layers, own.output),
+        "embedding": 0.0,
     }
     values = {name: (start[name], *(v for v in GRID[name] if v != start[name])) for name in GRID}
+    if embedded:
+        values["embedding"] = EMBEDDING_WEIGHTS
     values |= read_grid(grid)
+    if any(values["embedding"]) and not embedded:
+        raise InvalidParameterError(
+            "grid['embedding'] has weights of vectors, but there are none: set embedding, or give "
+            "vectors to fit"
+        )
     centre = Candidate(*(values[name][0] for name in GRID))
     bases = [centre]
     for name in ("noise", "shrinkage", "n_prototypes"):
         bases += [replace(centre, **{name: value}) for value in values[name][1:]]
-    return [replace(base, features=name) for base in bases for name in values["features"]]
+    found = [replace(base, features=name) for base in bases for name in values["features"]]
+    return found + [replace(centre, embedding=weight) for weight in values["embedding"][1:]]
 
 
 _CHECKS: dict[str, Callable[[Any], Any]] = {
@@ -151,6 +171,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "shrinkage": lambda value: check_number("shrinkage", value),
     "n_prototypes": lambda value: check_integer("n_prototypes", value),
     "features": layers_and_output,
+    "embedding": lambda value: check_number("embedding", value),
 }
 
 
@@ -210,6 +231,7 @@ def select(
     weights: Array | None,
     candidates: Sequence[Candidate],
     base: FitOptions,
+    beside: Array | None = None,
 ) -> SelectionResult:
     """Fit every candidate on all documents, judge it on labelled ones.
 
@@ -222,6 +244,7 @@ def select(
     weights : of these
     candidates : the default first
     base : the settings that are not chosen: solver, tolerance, squashing and so on
+    beside : inner products of the vectors beside dCoT, of the same documents, or None
     """
     order: list[Candidate] = []
     ridges: list[KernelRidge] = []
@@ -230,6 +253,8 @@ def select(
         kernels = _kernels(X[labelled], fitted.representation)
         for candidate in group:
             kernel = np.sum([kernels[block] for block in _blocks(candidate)], axis=0)
+            if beside is not None:
+                kernel += candidate.embedding * beside
             order.append(candidate)
             ridges.append(KernelRidge.fit(kernel, targets, weights=weights))
             if _best(ridges) == len(ridges) - 1:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.classifier.embedding import PROBES, Embedding
 from dcot.classifier.estimate import Estimate, Score
 from dcot.classifier.fit import FittedClassifier
 from dcot.classifier.reliability import Reliability
@@ -59,6 +60,7 @@ def add_classifier(
         "calibrated": bool(fitted.calibrated),
         "candidates": fitted.cv_results["params"],
         "estimate": _estimate_settings(fitted.estimate),
+        "embedding": _add_embedding(contents, fitted.embedding),
     }
     contents.arrays |= {
         "coef": fitted.coef,
@@ -70,6 +72,23 @@ def add_classifier(
             contents.arrays[f"reliability.{name}"] = np.asarray(value)
     for name in (*_MEASURED, "rank_test_error"):
         contents.arrays[f"cv.{name}"] = np.asarray(fitted.cv_results[name])
+
+
+def _add_embedding(contents: Contents, embedding: Embedding | None) -> dict[str, Any] | None:
+    """The vectors of the model's own terms; of an encoder, what it makes of a few texts."""
+    if embedding is None:
+        return None
+    contents.arrays["embedding.mean"] = embedding.mean
+    if embedding.table is not None:
+        contents.weights["embedding.table"] = embedding.table
+    if embedding.probes is not None:
+        contents.arrays["embedding.probes"] = embedding.probes
+    return {
+        "kind": embedding.kind,
+        "name": embedding.name,
+        "weight": float(embedding.weight),
+        "dimensions": len(embedding.mean),
+    }
 
 
 def _estimate_settings(estimate: Estimate) -> dict[str, Any]:
@@ -94,6 +113,7 @@ def classifier_facts(fitted: FittedClassifier, estimator: Any) -> list[tuple[str
         ("prototypes", f"{len(dcot.prototypes):,}"),
         ("noise, shrinkage", f"{chosen.noise:g}, {chosen.shrinkage:g} (first layer)"),
         ("features", chosen.features),
+        *([("beside", fitted.embedding.describe())] if fitted.embedding else []),
         ("selection", f"{tried} candidates tried, {kept}"),
         ("learner", str(estimator)),
         ("accuracy, estimated", _span(estimate.dcot.accuracy, estimate.dcot.accuracy_interval)),
@@ -129,13 +149,16 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
     best = count(settings, "best_index")
     if best >= len(found["params"]):
         raise ModelFormatError(f"there is no candidate {best}{DAMAGED}")
-    coef = contents.array("coef", (len(classes), dcot.n_features)).astype(dcot.dtype, copy=False)
+    embedding = _embedding(contents, dcot)
+    width = dcot.n_features + (0 if embedding is None else len(embedding.mean))
+    coef = contents.array("coef", (len(classes), width)).astype(dcot.dtype, copy=False)
     strength = settings.get("strength")
     kind = choice(settings, "labels", ("single", "indicator", "sets"))
     estimate = _estimate(setting(settings, "estimate", dict))
     return FittedClassifier(
         dcot=dcot,
         candidate=candidate,
+        embedding=embedding,
         classes=classes,
         kind=kind,
         coef=coef,
@@ -179,7 +202,26 @@ def _candidate(found: dict[str, Any]) -> Candidate:
         setting(found, "shrinkage", float),
         count(found, "n_prototypes", 1),
         features,
+        setting(found, "embedding", float),
     )
+
+
+def _embedding(contents: Contents, dcot: FittedDCoT) -> Embedding | None:
+    if contents.settings.get("embedding") is None:
+        return None
+    found = setting(contents.settings, "embedding", dict)
+    kind = choice(found, "kind", ("words", "encoder", "given"))
+    k, weight = count(found, "dimensions", 1), setting(found, "weight", float)
+    if not 0 < weight < 1e6:
+        raise ModelFormatError(f"the weight of the embedding is {weight}{DAMAGED}")
+    table = probes = None
+    if kind == "words":
+        table = contents.array("embedding.table", (dcot.n_terms, k), largest=1e15)
+        table = table.astype(dcot.dtype, copy=False)
+    if kind == "encoder":
+        probes = contents.array("embedding.probes", (len(PROBES), k), largest=1e15)
+    mean = contents.array("embedding.mean", (k,), largest=1e15)
+    return Embedding(kind, setting(found, "name", str), mean, weight, table, probes)
 
 
 def _cv_results(contents: Contents) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from dcot.classifier.embedding import Documents
 from dcot.classifier.fit import FittedClassifier
 from dcot.core.centred import Matrix
 from dcot.core.representation import products
@@ -27,19 +28,17 @@ Array = NDArray[Any]
 POOL_DOCUMENTS = 2000
 
 
-def suggest_rows(X: Matrix, fitted: FittedClassifier, k: int, generator: Any) -> Array:
+def suggest_rows(documents: Documents, fitted: FittedClassifier, k: int, generator: Any) -> Array:
     """Rows of k documents to label next, the most informative first."""
     if fitted.labelled_rows is None:
         raise InvalidInputError(
             "a loaded classifier does not hold its labelled documents, and what is worth "
             "labelling depends on them: call refit(documents, y) with them first"
         )
-    doubt = uncertainty(fitted.decisions(X), fitted.exclusive)
+    doubt = uncertainty(fitted.decisions(documents), fitted.exclusive)
     pool = candidates(doubt, generator, at_least=k)
-    parts = fitted.dcot.representation.parts
-    chosen = most_informative(
-        parts(X[pool]), parts(fitted.labelled_rows), doubt[pool], fitted.alpha, k
-    )
+    new, labelled = fitted.features(documents[pool]), fitted.features(fitted.labelled_rows)
+    chosen = most_informative(new, labelled, doubt[pool], fitted.alpha, k)
     return np.asarray(pool[chosen])
 
 

@@ -152,13 +152,15 @@ def _decision(session: Session, model: Any, document: str, target: str | None, k
         (
             f"{word.share:+.3f}",
             word.word + ("" if word.labelled else " *"),
-            ", ".join(f"{name} {value:+.3f}" for name, value in word.through[:3]),
+            word.reasons(),
         )
         for word in found.words[:k]
     ]
     rest = sum(word.share for word in found.words[k:])
     if len(found.words) > k:
         rows.append((f"{rest:+.3f}", f"({len(found.words) - k} more words)", ""))
+    if found.encoder:
+        rows.append((f"{found.encoder:+.3f}", "(the text as a whole, by its encoder)", ""))
     rows.append((f"{found.baseline:+.3f}", "(baseline)", ""))
     session.show(table(["share", "word", "through"], rows))
     if not all(word.labelled for word in found.words[:k]):

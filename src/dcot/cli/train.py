@@ -23,6 +23,7 @@ EXAMPLES = {
         "dcot train news.csv --text body --label topic -o model",
         "dcot train news.csv --text body --label topic --unlabelled news.txt -o model",
         "dcot train news.jsonl --text body --label topic --test test.jsonl -o model",
+        "dcot train news.csv --text body --label topic --embedding vectors.txt -o model",
     ),
     "refit": ("dcot refit model news.csv --text body --label topic -o model",),
 }
@@ -83,6 +84,14 @@ class ClassifierOptions:
         Literal["loo", "none"],
         _classifier("Choose settings by leave-one-out; none uses the defaults and is faster."),
     ] = "loo"
+    embedding: Annotated[
+        str | None,
+        _classifier(
+            "Word vectors to use beside dCoT: a file of word2vec, GloVe or safetensors, or "
+            "wordllama, if it is installed.",
+            metavar="FILE|wordllama",
+        ),
+    ] = None
     estimator: Annotated[
         Literal["ridge", "svm", "logistic"], _classifier("The linear classifier.")
     ] = "ridge"

@@ -51,6 +51,9 @@ def write_corpora(folder: Path) -> None:
         (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
     (folder / "news.txt").write_text("".join(f"{text}\n" for _, _, text in rows), encoding="utf-8")
     (folder / "queries.txt").write_text("opec output\nnasdaq shares\n", encoding="utf-8")
+    vectors = {"oil": (1, 0), "opec": (1, 1), "stocks": (-1, 0), "nasdaq": (-1, 1), "tea": (0, 3)}
+    lines = [f"{word} {x} {y}\n" for word, (x, y) in vectors.items()]
+    (folder / "vectors.txt").write_text("".join(lines), encoding="utf-8")
     with gzip.open(folder / "news.jsonl.gz", "wb") as file:
         file.write((folder / "news.jsonl").read_bytes())
 

@@ -1,0 +1,266 @@
+"""Vectors beside dCoT: of an encoder, of a table of word vectors, or given with the documents.
+
+The kernel of the classifier is that of dCoT plus ``weight`` times that of the vectors, centred and
+of unit length: the same as appending these columns, times √weight, to the features. Leave-one-out
+chooses the weight. A document whose vector is zero has nothing to add, and its columns are zero.
+
+A table of word vectors is linear in the words: the vector of a document is the sum of those of its
+terms, by their weights. So explanations stay exact, and the model keeps the vectors of its terms.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot.classifier.word_vectors import look_up
+from dcot.core.centred import Matrix
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.runtime.extras import require
+
+Array = NDArray[Any]
+Kind = Literal["words", "encoder", "given"]
+
+WORDLLAMA = "wordllama"
+# The mean of the vectors is that of at most this many documents: an encoder takes its time.
+MEAN_DOCUMENTS = 2000
+# What an encoder makes of these tells whether it is the same one; largest difference,
+# as a share of the length.
+PROBES = ("oil", "The committee will meet again on Friday.", "naïve 数据 42")
+DIFFERENCE = 0.02
+_LARGEST = 1e15  # squares of more overflow in single precision
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents as the classifier reads them: weighted terms, and vectors if there are any."""
+
+    terms: Matrix
+    vectors: Array | None = None
+
+    def __getitem__(self, rows: Any) -> Documents:
+        return Documents(self.terms[rows], None if self.vectors is None else self.vectors[rows])
+
+    def __len__(self) -> int:
+        return int(self.terms.shape[0])
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """What a fit knows about the vectors beside it.
+
+    Attributes
+    ----------
+    kind : of words, of an encoder, or given with the documents
+    name : of the file, the class or the function
+    mean : of the vectors of documents
+    weight : of the kernel of the vectors
+    table : vectors of the terms, for kind ``"words"``
+    probes : vectors of ``PROBES``, for kind ``"encoder"``
+    encoder : the encoder; None after loading, until it is given again
+    """
+
+    kind: Kind
+    name: str
+    mean: Array
+    weight: float = 1.0
+    table: Array | None = None
+    probes: Array | None = None
+    encoder: Encoder | None = None
+
+    def features(self, vectors: Array) -> Array:
+        """Columns beside those of dCoT: centred vectors of one length, and zero for none."""
+        centred = vectors - self.mean.astype(vectors.dtype)
+        return np.asarray(centred * self.scales(vectors, centred)[:, None])
+
+    def scales(self, vectors: Array, centred: Array) -> Array:
+        """What each centred vector is multiplied by."""
+        lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+        known = vectors.any(axis=1) & (lengths > 0)
+        scales = np.where(known, np.sqrt(self.weight) / np.where(known, lengths, 1), 0)
+        return scales.astype(vectors.dtype)
+
+    def describe(self) -> str:
+        """In a few words, for summaries and model cards."""
+        if self.table is not None:
+            known = int(self.table.any(axis=1).sum())
+            what = f"word vectors of {known:,} of {len(self.table):,} terms ({self.name})"
+        elif self.kind == "encoder":
+            what = f"vectors of the encoder {self.name}"
+        else:
+            what = "vectors given with the documents"
+        return f"{what}, {len(self.mean)} dimensions, weight {self.weight:g}"
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A function from texts to vectors, and what to call it."""
+
+    name: str
+    function: Callable[[list[str]], Any]
+
+    def __call__(self, texts: Sequence[str]) -> Array:
+        """A row for each text; zero for blank ones, which encoders do not agree about."""
+        known = np.array([bool(text.strip()) for text in texts], dtype=bool)
+        chosen = [text for text, full in zip(texts, known, strict=True) if full]
+        if not chosen:
+            return np.zeros((len(texts), 0), dtype=np.float32)
+        found = self.function(chosen)
+        if not hasattr(found, "__len__"):
+            found = list(found)  # fastembed yields one vector at a time
+        vectors = check_vectors(found, len(chosen), f"the encoder {self.name}")
+        if known.all():
+            return vectors
+        padded = np.zeros((len(texts), vectors.shape[1]), dtype=vectors.dtype)
+        padded[known] = vectors
+        return padded
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+def as_encoder(given: Any) -> Encoder | None:
+    """The encoder that was given; None if it is a table of word vectors.
+
+    >>> as_encoder(len).name, as_encoder({"oil": [1.0]}) is None
+    ('builtins.len', True)
+    """
+    if isinstance(given, str) and given == WORDLLAMA:
+        return Encoder(WORDLLAMA, _wordllama())
+    if isinstance(given, str | os.PathLike):
+        if not Path(given).is_file():
+            raise InvalidParameterError(
+                f"embedding is {os.fspath(given)!r}, which is neither a file of word vectors nor "
+                f"{WORDLLAMA!r}"
+            )
+        return None
+    kind = given if hasattr(given, "__qualname__") else type(given)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    for method in ("encode", "embed"):
+        if callable(getattr(given, method, None)) and not isinstance(given, type):
+            return Encoder(name, getattr(given, method))
+    if isinstance(given, Mapping) or all(
+        hasattr(given, method) for method in ("__contains__", "__getitem__", "key_to_index")
+    ):
+        return None
+    if callable(given) and not isinstance(given, type):
+        return Encoder(name, given)
+    raise InvalidTypeError(
+        f"embedding is a {type(given).__name__}, expected a function from texts to vectors, an "
+        "encoder with encode or embed, the path of a file of word vectors, or a mapping from words "
+        "to vectors; vectors of the documents themselves are given to fit, as vectors="
+    )
+
+
+@cache
+def _wordllama() -> Callable[[list[str]], Any]:
+    library = require(WORDLLAMA, "embedding")
+    # its own files are found as a cache: without that it looks for a folder it does not have
+    own = Path(library.__file__ or "").parent
+    loaded = library.WordLlama.load(cache_dir=own, disable_download=True)
+    return loaded.embed  # type: ignore[no-any-return]
+
+
+def check_vectors(vectors: Any, n: int, name: str, dimensions: int | None = None) -> Array:
+    """A row of finite numbers for each document, or an error that says what is wrong."""
+    if sp.issparse(vectors):
+        raise InvalidTypeError(
+            f"vectors of {name} are sparse, expected a dense array: they are centred, which leaves "
+            "nothing sparse; reduce them first, as by TruncatedSVD, or use vectors.toarray()"
+        )
+    try:
+        found = np.asarray(vectors)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InvalidTypeError(f"vectors of {name} are not an array: {error}") from error
+    if found.dtype.kind not in "fiu" or found.ndim != 2 or found.shape[1] == 0:
+        raise InvalidInputError(
+            f"vectors of {name} are {found.dtype} of shape {found.shape}, expected numbers of "
+            "shape (documents, dimensions)"
+        )
+    if len(found) != n:
+        raise InvalidInputError(f"{n} documents, but {len(found)} vectors of {name}: give one each")
+    if dimensions not in (None, found.shape[1]):
+        raise InvalidInputError(
+            f"vectors of {name} have {found.shape[1]} dimensions, but the classifier was fitted on "
+            f"{dimensions}: use the same encoder"
+        )
+    found = found if found.dtype in (np.float32, np.float64) else found.astype(np.float32)
+    bad = ~(np.abs(found).max(axis=1, initial=0) <= _LARGEST)
+    if bad.any():
+        raise InvalidInputError(
+            f"vectors of {name}: that of document {int(bad.argmax())} has NaN, infinite or very "
+            "large values"
+        )
+    return found
+
+
+# -- learning -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class VectorSource:
+    """The vectors of the documents of a fit, computed for the rows that are asked for."""
+
+    kind: Kind
+    name: str
+    of: Callable[[Array], Array]
+    table: Array | None = None
+    encoder: Encoder | None = None
+
+    @classmethod
+    def given(cls, of: Callable[[Array], Array], encoder: Encoder | None) -> VectorSource:
+        """Vectors of an encoder, or of nobody knows what."""
+        if encoder is None:
+            return cls("given", "the documents", of)
+        return cls("encoder", encoder.name, of, encoder=encoder)
+
+    def learn(self, labelled: Array, rows: Array) -> tuple[Embedding, Array]:
+        """The embedding, with a weight of one, and the vectors of labelled documents.
+
+        Parameters
+        ----------
+        labelled : their rows
+        rows : all rows that count; some of them, evenly spaced, give the mean
+        """
+        spaced = np.linspace(0, len(rows) - 1, min(len(rows), MEAN_DOCUMENTS)).astype(np.intp)
+        wanted = np.union1d(labelled, rows[spaced])
+        vectors = self.of(wanted)
+        known = vectors[vectors.any(axis=1)]
+        if not known.size:
+            raise InvalidInputError(
+                f"all vectors of {self.name} are zero: there is nothing to learn from them"
+            )
+        probes = None if self.encoder is None else self.encoder(PROBES)
+        mean = known.mean(axis=0, dtype=np.float64)
+        found = Embedding(self.kind, self.name, mean, 1.0, self.table, probes, self.encoder)
+        return found, vectors[np.searchsorted(wanted, labelled)]
+
+
+def vectors_of_words(given: Any, terms: Sequence[str], X: Matrix) -> VectorSource:
+    """Of documents × terms, by a table of word vectors."""
+    table = look_up(given, terms).astype(X.dtype, copy=False)
+    name = Path(given).name if isinstance(given, str | os.PathLike) else type(given).__name__
+    return VectorSource("words", name, lambda rows: np.asarray(X[rows] @ table), table)
+
+
+def check_same_encoder(encoder: Encoder, fitted: Embedding) -> None:
+    """Refuse an encoder that does not make the vectors that the classifier was fitted on."""
+    assert fitted.probes is not None
+    found = encoder(PROBES)
+    same = found.shape == fitted.probes.shape
+    if same:
+        apart = np.linalg.norm(found - fitted.probes, axis=1)
+        same = bool((apart <= DIFFERENCE * np.linalg.norm(fitted.probes, axis=1)).all())
+    if not same:
+        raise InvalidParameterError(
+            f"{encoder.name} does not give the vectors that the classifier was fitted on, those of "
+            f"{fitted.name} with {len(fitted.mean)} dimensions: load the same encoder"
+        )
