@@ -60,6 +60,14 @@ def predict(
             show_default="that of an empty document",
         ),
     ] = None,
+    abstain: Annotated[
+        float | None,
+        o.option(
+            "Give an empty prediction to the least certain documents, so that about this share of "
+            "the others is right, such as 0.9.",
+            metavar="SHARE",
+        ),
+    ] = None,
     reading: o.Reading,
     identifier: o.Identifier = None,
     session: Session,
@@ -78,11 +86,17 @@ def predict(
     source = Corpus(corpus, reading, identifier=identifier, metadata=tuple(keep or ()))
     source.check()
     classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
+    least = 0.0 if abstain is None else classifier.answer_from(abstain)
     progress, done, strange = session.progress, 0, 0
     with destination(session, output) as put:
         for batch in source.batches():
             columns = {"id": batch.ids} | kept(batch, keep or [])
             found = predictions(classifier, batch.texts, top)
+            if abstain is not None:
+                for place, share in enumerate(found["probability"]):
+                    found["prediction"][place] = (
+                        found["prediction"][place] if share >= least else ""
+                    )
             for place in (~classifier.has_known_terms(batch.texts)).nonzero()[0]:
                 strange += 1
                 if unknown is not None:

@@ -222,6 +222,35 @@ def test_a_text_without_known_words(shelf):
     assert "2 of 2 documents have no word that the model knows" in done.err
 
 
+def test_word_vectors_are_in_the_model(here):
+    train = ["train", "news.csv", "--text", "body", "--label", "topic", "-o", "m", "--json"]
+    done = run(*train, "--embedding", "vectors.txt")
+    assert done.code == 0, done.err
+    assert done.json["setting"]["embedding"] > 0
+    Path("vectors.txt").unlink()
+    test = ["test.csv", "--text", "body", "--label", "topic", "--json"]
+    assert run("evaluate", "m", *test).json["accuracy"] > 0.9
+    words = run("explain", "m", "opec oil exports", "--json").json["words"]
+    assert {word["word"] for word in words if word["vector"]} == {"opec", "oil"}
+    assert "its vector" in run("explain", "m", "opec oil exports").out
+    assert "word vectors of 4 of" in run("info", "m").out
+    missing = run(*train, "--embedding", "vectors.txt")
+    assert missing.code == 1
+    assert "neither a file" in missing.err
+
+
+def test_uncertain_documents_are_left_out(shelf):
+    options = ["new.csv", "--text", "body", "--json"]
+    certain = run("predict", "classifier", *options).rows
+    model = dcot.load("classifier")
+    least = model.answer_from(0.8)
+    found = run("predict", "classifier", *options, "--abstain", "0.8").rows
+    for row, other in zip(found, certain, strict=True):
+        expected = other["prediction"] if other["probability"] >= least else ""
+        assert row["prediction"] == expected
+    assert run("predict", "classifier", *options, "--abstain", "90").code == 1
+
+
 def test_models_of_the_wrong_kind(shelf):
     done = run("predict", "model", "news.txt")
     assert (
