@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from dcot.classifier.ridge import targets_of
 from dcot.core.centred import Matrix
-from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, InvalidTypeError
 
 Array = NDArray[Any]
 
@@ -61,6 +61,18 @@ def read_labels(y: Any, n: int, mark: Any = -1) -> Labels:
             f"Found input variables with inconsistent numbers of samples: {n} documents, "
             f"{len(values)} labels; give one label for each document, None for unlabelled ones"
         )
+    try:
+        return _read_values(values, mark)
+    except DcotError:
+        raise
+    except TypeError as error:
+        raise InvalidTypeError(
+            f"y has labels that cannot be sorted ({error}): expected strings or whole numbers, as "
+            "in [str(label) for label in y]"
+        ) from error
+
+
+def _read_values(values: list[Any] | Array, mark: Any) -> Labels:
     if isinstance(values, np.ndarray):
         return _indicator(values, mark)
     if any(is_set(value) for value in values):
@@ -296,6 +308,11 @@ def hits(y: Any, predicted: Any, kind: str, mark: Any) -> tuple[Array, Array]:
             )
         labelled = ~(truth == mark).all(axis=1)
         return labelled, (truth == predicted).all(axis=1)[labelled]
+    if isinstance(values, np.ndarray) or (kind == "single" and any(map(is_set, values))):
+        raise InvalidInputError(
+            "y has several labels per document, and the model was trained with "
+            f"{'one each' if kind == 'single' else 'lists of them'}: give them in the same form"
+        )
     labelled = np.array([not is_missing(value, mark) for value in values], dtype=bool)
     pairs = [(values[i], predicted[i]) for i in np.flatnonzero(labelled)]
     if kind == "sets":

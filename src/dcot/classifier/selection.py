@@ -24,7 +24,7 @@ from dcot.core.centred import Matrix
 from dcot.core.fit import FitOptions, FittedDCoT, fit_path
 from dcot.core.options import check_integer, check_noise, check_number
 from dcot.core.representation import Representation
-from dcot.errors import InvalidParameterError
+from dcot.errors import InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
 
 Array = NDArray[Any]
@@ -177,6 +177,8 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
 
 def read_grid(grid: Mapping[str, Sequence[Any]] | None) -> dict[str, tuple[Any, ...]]:
     """Values to choose from, checked."""
+    if not isinstance(grid, Mapping | None):
+        raise InvalidTypeError(f"grid must be a mapping from settings to values, got {grid!r:.80}")
     found = {}
     for name, values in dict(grid or {}).items():
         if name not in GRID:

@@ -17,7 +17,7 @@ import scipy.linalg.blas
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.errors import InvalidInputError, InvalidParameterError
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.runtime.resources import run_threads
 
 Array = NDArray[Any]
@@ -31,6 +31,7 @@ LARGEST_VALUE = {np.dtype(np.float32): 1e12, np.dtype(np.float64): 1e130}
 def as_documents(X: Any, dtype: Any) -> Matrix:
     """X as CSR or a C-contiguous array of the dtype to compute in; no copy without need."""
     dtype = np.dtype(dtype)
+    check_kind(X)
     if sp.issparse(X):
         given = X.data
         X = canonical(X, dtype)
@@ -51,6 +52,13 @@ def as_documents(X: Any, dtype: Any) -> Matrix:
             "X has values too small for float32: rescale X, or use dtype='float64'"
         )
     return X
+
+
+def check_kind(X: Any) -> None:
+    """Refuse dates and durations, which numpy and scikit-learn take for numbers."""
+    kind = getattr(X, "dtype", None)
+    if getattr(kind, "kind", "f") in "mM":
+        raise InvalidTypeError(f"X has values of type {kind}, expected numbers")
 
 
 def canonical(X: Any, dtype: Any) -> Any:
@@ -153,6 +161,8 @@ def times(
     rows, columns = rows.astype(dtype, copy=False), columns.astype(dtype, copy=False)
     if out is None:
         out = np.empty((n, width), dtype=dtype)
+    if not n:
+        return out
     if not sp.issparse(X):
         part = out[:, offset : offset + width]
         np.matmul(X, dense, out=part)

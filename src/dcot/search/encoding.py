@@ -62,7 +62,7 @@ def read_documents(documents: Any, expects_texts: bool | None) -> Batch:
         )
     if given:
         return Batch([text for batch in batches(documents) for text in batch.to_list()])
-    matrix = documents if sp.issparse(documents) else np.asarray(documents)
+    matrix = documents if sp.issparse(documents) else _as_array(documents)
     if matrix.ndim != 2:
         raise InvalidInputError(
             "documents must be texts, or a matrix with a row for each, got an array with "
@@ -81,10 +81,17 @@ def read_queries(queries: Any, expects_texts: bool | None) -> tuple[bool, Batch]
             )
         return True, Batch([queries])
     if expects_texts is not True and not sp.issparse(queries) and not _are_texts(queries):
-        matrix = np.asarray(queries)
+        matrix = _as_array(queries)
         if matrix.ndim == 1:
             return True, Batch(None, matrix[None, :])
     return False, read_documents(queries, expects_texts)
+
+
+def _as_array(rows: Any) -> Array:
+    try:
+        return np.asarray(rows)
+    except ValueError as error:  # rows of several lengths
+        raise InvalidInputError(f"got rows that make no matrix: {error}") from error
 
 
 def _are_texts(documents: Any) -> bool:
@@ -220,6 +227,8 @@ def _checked(features: Any) -> Array:
             f"features must be a matrix of real numbers, got {features.dtype} with "
             f"{features.ndim} dimensions"
         )
+    if len(features) and not features.shape[1]:
+        raise InvalidInputError("the rows have no columns: an angle between them is not defined")
     finite = np.isfinite(features).all(axis=1)
     if not finite.all():
         raise InvalidInputError(

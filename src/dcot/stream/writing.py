@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from dcot.core.centred import check_indices
 from dcot.core.fit import FittedDCoT
 from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, OutputError
+from dcot.persistence.folder import folder_of
 from dcot.runtime.files import DISK_FULL, write_atomically
 from dcot.runtime.progress import Progress, announce, documents_done, silent
 from dcot.stream import Batch, Source
@@ -60,10 +61,16 @@ def write_features(
     overwrite : replace a finished output
     resume : resume an unfinished one; None means unless ``overwrite``
     """
-    path = Path(path)
+    path = folder_of(path)
     resume = not overwrite if resume is None else resume
     kind = "npy" if path.suffix == ".npy" else "parquet"
-    saved = _begin(path, Checkpoint(model, width, np.dtype(dtype).str, kind), overwrite, resume)
+    empty = Checkpoint(model, width, np.dtype(dtype).str, kind)
+    try:
+        saved = _begin(path, empty, overwrite, resume)
+    except OSError as error:
+        if isinstance(error, DcotError):
+            raise
+        raise OutputError(f"{path!s:.100} cannot be written: {reason_of(error)}") from error
     make = Npy if kind == "npy" else Parquet
     writer: Writer = make(path, saved, names)
     try:

@@ -131,6 +131,8 @@ def _refuse_what_is_no_corpus(documents: Any) -> None:
         raise InvalidTypeError(
             f"got a {type(documents).__name__}, expected a sequence of texts: pass its values"
         )
+    if isinstance(documents, set | frozenset):
+        raise InvalidTypeError("got a set, which has no order: pass a list of texts")
     if isinstance(documents, np.ndarray) and documents.ndim != 1:
         raise InvalidInputError(
             f"got an array with {documents.ndim} dimensions, expected one: pass array.ravel()"

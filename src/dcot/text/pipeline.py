@@ -65,7 +65,8 @@ class TextPipeline:
 
     def partial_fit_transform(self, texts: Any) -> sparse.csr_matrix:
         """Add terms that are new; document frequencies stay as the first call found them."""
-        texts = texts if hasattr(texts, "__len__") else list(texts)
+        if hasattr(texts, "__iter__") and not hasattr(texts, "__len__"):
+            texts = list(texts)  # they are read twice
         counts = self.counter.partial_fit(texts).transform(texts)
         return self.weighting.partial_fit(counts).transform(counts)
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import validate_data
 
-from dcot.core.centred import check_indices
+from dcot.core.centred import check_indices, check_kind
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.text.options import check_flags
 
@@ -177,6 +177,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _checked(self, X: Any, reset: bool) -> sparse.csr_matrix:
         """A CSR matrix of floats without stored zeros, none negative."""
         types = [np.float64, np.float32]
+        check_kind(X)
         if sparse.issparse(X):
             check_indices(X)  # SciPy's loops believe them
         try:
