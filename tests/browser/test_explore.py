@@ -14,7 +14,13 @@ from dcot.web.explore.subject import Corpus, learn_subject
 
 pytestmark = pytest.mark.usefixtures("browser")
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text().partition("\n")[2]
-VIEWS = ("/write?text=opec+and+wheat", "/words?word=opec&beside=wheat")
+VIEWS = (
+    "/write?text=opec+and+wheat",
+    "/words?word=opec&beside=wheat",
+    "/documents?q=opec",
+    "/documents?id=3",
+    "/model",
+)
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +76,33 @@ def test_words_are_completed_compared_and_left_by_the_back_button(page, served):
     page.goto(served.at("/words?word=opek"))
     page.get_by_role("link", name="opec").click()
     page.get_by_role("heading", name="opec").wait_for()
+
+
+def test_documents_are_found_with_reasons_and_read(page, served):
+    page.goto(served.at("/documents"))
+    page.get_by_role("searchbox", name="Search").fill("opec output")
+    page.keyboard.press("Enter")
+    hit = page.get_by_role("article").first
+    hit.get_by_text("Because of").wait_for()
+    assert hit.locator("mark").count()
+    hit.get_by_role("link").first.click()
+    page.get_by_role("region", name="Document").locator("mark").first.wait_for()
+    page.get_by_text("the similarity to “opec output”").wait_for()
+    page.get_by_role("heading", name="Nearest in meaning").wait_for()
+    page.go_back()
+    page.get_by_text("The best 20 documents.").wait_for()
+
+
+def test_a_cell_of_the_confusions_leads_to_its_documents(page, served):
+    page.goto(served.at("/model"))
+    page.get_by_role("region", name="Estimate").get_by_text("Accuracy to expect").wait_for()
+    page.get_by_role("button", name="of oil taken for oil").click()
+    page.get_by_role("article").first.wait_for()
+    page.get_by_role("link", name="Back to the confusions").click()
+    page.get_by_role("region", name="Model card").wait_for()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download Model card").click()
+    assert Path(saved.value.path()).read_text().startswith("# A DCoTClassifier")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

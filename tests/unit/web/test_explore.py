@@ -6,12 +6,15 @@ import pytest
 from tests.unit.web.conftest import Client, texts_and_topics
 from tests.unit.web.test_api import ask
 
-from dcot import DCoT, DCoTVectorizer, SearchIndex
+import dcot
+from dcot import DCoT, DCoTClassifier, DCoTVectorizer, SearchIndex
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.web.documents import Documents
 from dcot.web.explore.explorer import Explorer
+from dcot.web.explore.reading import Query
+from dcot.web.explore.report import confusion_of
 from dcot.web.explore.run import explore_app
-from dcot.web.explore.subject import Corpus, learn_subject, subject_of
+from dcot.web.explore.subject import Corpus, Subject, learn_subject, subject_of
 from dcot.web.security import Access
 
 
@@ -140,6 +143,97 @@ def test_what_cannot_be_explored(corpus):
         learn_subject(Corpus(Documents.of(["", " "], name="it")))
 
 
+# -- documents and the model ------------------------------------------------------------------
+
+
+def test_hits_are_those_of_the_index_with_shares_that_add_up(client, explorer, corpus):
+    found = get(client, "/search", q="opec output", n=5)
+    hits = explorer.index.search("opec output", 5)
+    assert [one["row"] for one in found["documents"]] == hits.ids
+    for one, hit in zip(found["documents"], hits, strict=True):
+        assert one["similarity"] == pytest.approx(hit.similarity, abs=1e-3)
+        text = corpus.documents.texts[one["row"]]
+        assert "".join(piece for piece, _ in one["pieces"]) == text
+        for reason in one["reasons"]:
+            assert reason["word"] in text
+            assert (reason["like"] is None) == (reason["word"] in ("opec", "output"))
+    query = Query.of_text(explorer, "opec output")
+    other = Query.of_text(explorer, corpus.documents.texts[hits.ids[0]])
+    row = explorer.space.X[[hits.ids[0]]]
+    together = float(query.values @ other.values) + float(
+        (explorer.reader.read(["opec output"]) @ row.T).sum()
+    )
+    assert query.shares(row)[1].sum() == pytest.approx(together)
+
+
+def test_without_a_query_all_documents_are_listed(client, corpus):
+    found = get(client, "/search", n=10, start=90)
+    assert [one["row"] for one in found["documents"]] == list(range(90, 96))
+    assert found["total"] == len(corpus) == 96
+    assert get(client, "/search", q="zzz")["known"] is False
+
+
+def test_a_document_is_read_with_its_class_metadata_and_neighbours(client, explorer, corpus):
+    found = get(client, "/document", id="3", n=4)
+    assert "".join(piece for piece, _ in found["pieces"]) == corpus.documents.texts[3]
+    assert found["label"] == found["classes"][0]["name"] == "oil"
+    assert ["place", "b"] in found["metadata"]
+    assert [one["row"] for one in found["neighbours"]] == explorer.index.similar(3, 4).ids
+    assert get(client, "/document", row=3, q="crude")["shaded_by"].startswith("the similarity")
+    assert client.get("/api/document", params={"id": "x"}).status_code == 404
+    assert client.get("/api/document", params={"row": 96}).status_code == 404
+    assert client.get("/api/document").status_code == 404
+
+
+def test_the_model_and_what_it_confuses(client, explorer, corpus):
+    found = get(client, "/model")
+    estimate = explorer.subject.classifier.estimate_
+    assert found["estimate"]["scores"][0]["accuracy"] == estimate.dcot.accuracy
+    assert sum(row["chosen"] for row in found["selection"]) == 1
+    assert found["card"].startswith("# A DCoTClassifier model")
+    classes, counts = found["confusion"]["classes"], found["confusion"]["counts"]
+    for i, given in enumerate(classes):
+        for j, predicted in enumerate(classes):
+            cell = get(client, "/cell", given=given, predicted=predicted)
+            assert cell["total"] == counts[i][j]
+            assert {one["label"] for one in cell["documents"]} <= {given}
+    assert get(client, "/cell", given="x", predicted="oil")["total"] == 0
+
+
+def test_a_loaded_classifier_is_judged_on_documents_it_did_not_see(corpus, tmp_path):
+    model = DCoTClassifier().fit(corpus.documents.texts, corpus.labels)
+    model.save(tmp_path / "model")
+    found = confusion_of(subject_of(dcot.load(tmp_path / "model"), "model", corpus))
+    again = confusion_of(Subject("x", model.vectorizer_, model, corpus, learned_here=True))
+    assert found.rows.tolist() == again.rows.tolist()
+    assert found.counts.sum() == len(found.rows)
+
+
+def test_an_index_is_explored_with_its_own_documents(corpus, client_for):
+    ids = [f"d{row}" for row in range(len(corpus))]
+    index = SearchIndex(store_texts=True).add(corpus.documents.texts, ids, corpus.metadata)
+    index.remove("d0")
+    found = Explorer(subject_of(index, "index"))
+    found.prepare()
+    client = client_for(found)
+    assert get(client, "/about")["documents"] == 95
+    hits = get(client, "/search", q="opec", n=3)["documents"]
+    assert [one["id"] for one in hits] == index.search("opec", 3).ids
+    assert get(client, "/document", id="d1")["row"] == 0
+    assert get(client, "/model")["facts"][0][0] == "documents in the index"
+
+
+def test_documents_that_are_not_there_yet(words_only, explorer, client_for):
+    assert client_for(words_only).get("/api/search").status_code == 409
+    early = Explorer(explorer.subject)
+    answer = client_for(early).get("/api/search", params={"q": "oil"})
+    assert (answer.status_code, answer.json()["error"]) == (
+        409,
+        "the documents are still being read",
+    )
+    assert get(client_for(early), "/model")["confusion"] is None
+
+
 # -- generated requests -----------------------------------------------------------------------
 
 
@@ -147,6 +241,6 @@ def test_generated_requests_never_break_the_server(client):
     schemathesis = pytest.importorskip("schemathesis")
     schema = schemathesis.openapi.from_dict(client.get("/api/schema").json())
     operations = [result.ok() for result in schema.get_all_operations()]
-    assert len(operations) >= 4
+    assert len(operations) >= 8
     for operation in operations:
         ask(client, operation)

@@ -10,7 +10,9 @@ import scipy.sparse as sp
 
 from dcot.errors import UnknownTermError
 from dcot.explain import LayerMeaning, Meaning
+from dcot.web.explore import reading
 from dcot.web.explore.explorer import Explorer
+from dcot.web.explore.report import model_report
 from dcot.web.routes import Failure, Operation
 from dcot.web.schema import integer, record, text
 
@@ -19,6 +21,7 @@ MAX_FROM = 6  # words beside a prototype
 PROTOTYPES = 10  # of each layer
 
 _WORD = text(200, 1)
+_CLASS = text(1000, 1)
 
 
 class ExploreApi:
@@ -29,6 +32,7 @@ class ExploreApi:
 
     def operations(self) -> list[Operation]:
         unknown = {404: "Not a word of the model; `near` has words that are spelled alike"}
+        early = {409: "There are no documents, or they are still being read"}
         focus = record({"layer": integer(1, 100), "prototype": _WORD})
         return [
             Operation("GET", "/about", "What is explored, and what is ready", self.about),
@@ -54,6 +58,32 @@ class ExploreApi:
                 {"word": _WORD, "n": integer(1, 50)},
                 ["word"],
                 failures=unknown,
+            ),
+            Operation(
+                "GET",
+                "/search",
+                "Documents found by meaning and words, with reasons; without a query, the first",
+                self.search,
+                {"q": text(2000), "n": integer(1, 100), "start": integer(0, 10**9)},
+                failures=early,
+            ),
+            Operation(
+                "GET",
+                "/document",
+                "One document by id or row, shaded (by a query, if given), and its neighbours",
+                self.document,
+                {"id": text(1000), "row": integer(0, 10**9), "q": text(2000), "n": integer(1, 50)},
+                failures=early | {404: "No such document"},
+            ),
+            Operation("GET", "/model", "Selection, estimate, confusions, card", self.model),
+            Operation(
+                "GET",
+                "/cell",
+                "Held-out documents of one class that were taken for another, or the same",
+                self.cell,
+                {"given": _CLASS, "predicted": _CLASS, "n": integer(1, 100)},
+                ["given", "predicted"],
+                failures=early,
             ),
         ]
 
@@ -125,6 +155,45 @@ class ExploreApi:
             "neighbours": _ranked(reader.similar(name, n, None)),
             "cohort": _ranked(cohort),
         }
+
+    # -- documents --------------------------------------------------------------------------
+
+    def _ready(self) -> Explorer:
+        if self.explorer.subject.corpus is None:
+            raise Failure(409, "there are no documents: start dcot explore with a corpus")
+        if self.explorer.index is None:
+            raise Failure(409, "the documents are still being read")
+        return self.explorer
+
+    def search(self, q: str = "", n: int = 20, start: int = 0) -> dict[str, Any]:
+        explorer = self._ready()
+        if q.strip():
+            return reading.search(explorer, q, n)
+        total = len(explorer.corpus)
+        return reading.rows_listed(explorer, range(start, min(start + n, total)), total)
+
+    def document(
+        self, id: str | None = None, row: int | None = None, q: str = "", n: int = 8
+    ) -> dict[str, Any]:
+        explorer = self._ready()
+        place = explorer.corpus.documents.row_of_id.get(id) if id is not None else row
+        if place is None or place >= len(explorer.corpus):
+            raise Failure(404, f"there is no document {id if row is None else row!r:.80}")
+        return reading.read(explorer, place, q.strip(), n)
+
+    # -- the model --------------------------------------------------------------------------
+
+    def model(self) -> dict[str, Any]:
+        explorer = self.explorer
+        if explorer.phase == "reading":  # the confusions are still to come
+            return model_report(explorer.subject, None)
+        return explorer.report
+
+    def cell(self, given: str, predicted: str, n: int = 20) -> dict[str, Any]:
+        explorer = self._ready()
+        found = explorer.confusion
+        rows = [] if found is None else found.documents(given, predicted)
+        return reading.rows_listed(explorer, rows[:n], len(rows), shade=True)
 
 
 # -- what people read -------------------------------------------------------------------------

@@ -12,15 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.classifier.explanation import term_shares
+from dcot.core.fit import FittedDCoT
 from dcot.explain import Reader
 from dcot.explain.neighbours import term_lengths
 from dcot.search import SearchIndex
-from dcot.web.explore.subject import Subject
+from dcot.web.explore.report import Confusion, confusion_of, model_report
+from dcot.web.explore.subject import Corpus, Subject
 from dcot.web.shading import Piece, shaded, shares_of
 from dcot.web.space import Space, space_of
 
 Array = NDArray[Any]
 
+BLOCK = 4096  # documents that are classified at a time
 MAX_CLASSES = 6  # shown with a probability
 
 
@@ -40,6 +43,10 @@ class Explorer:
     ----------
     reader : answers questions about words
     tracer : the same, quicker at what texts mean
+    space : the documents as vectors; None until they are read
+    best : the column of each document's most probable class; None without a classifier
+    index : for searching
+    confusion : what held-out documents are taken for
     phase : ``"reading"`` documents, ``"drawing"`` the map, ``"ready"``, or ``"failed"``
     problem : why it failed
     """
@@ -50,7 +57,9 @@ class Explorer:
         self.tracer = _in_double_precision(self.reader)
         self.phase, self.problem = "reading", ""
         self.space: Space | None = None
+        self.best: Array | None = None
         self.index: SearchIndex | None = None
+        self.confusion: Confusion | None = None
         self._thread = threading.Thread(target=self._prepare, name="dcot-explore", daemon=True)
 
     def start(self) -> None:
@@ -79,9 +88,58 @@ class Explorer:
             index = subject.index
             if index is None:
                 index = SearchIndex(subject.vectorizer).add(list(texts))
+            self.best = self._classified(self.space)
             self.index = index
+            self.confusion = confusion_of(subject)
         self.reader = replace(self.reader, lengths=term_lengths(self.reader.layers))
         self.phase = "ready"
+
+    def _classified(self, space: Space) -> Array | None:
+        """The most probable class of every document."""
+        classifier = self.subject.classifier
+        if classifier is None:
+            return None
+        fitted = classifier._fitted()
+        blocks = range(0, space.X.shape[0], BLOCK)
+        parts = [fitted.decisions(space.X[k : k + BLOCK]).argmax(axis=1) for k in blocks]
+        return np.concatenate(parts)
+
+    # -- documents --------------------------------------------------------------------------
+
+    @property
+    def corpus(self) -> Corpus:
+        assert self.subject.corpus is not None
+        return self.subject.corpus
+
+    @cached_property
+    def _given_ids(self) -> list[Any]:
+        """Ids of the index that was given, by row."""
+        return [] if self.subject.index is None else self.subject.index.ids
+
+    @cached_property
+    def _rows_by_id(self) -> dict[Any, int]:
+        return {name: row for row, name in enumerate(self._given_ids)}
+
+    def row_of(self, name: Any) -> int:
+        """The row of a document by its id in the index."""
+        return self._rows_by_id[name] if self._given_ids else int(name)
+
+    def index_id(self, row: int) -> Any:
+        return self._given_ids[row] if self._given_ids else row
+
+    def label(self, row: int) -> str | None:
+        return self.corpus.labels[row] if self.corpus.labels else None
+
+    def predicted_name(self, row: int) -> str | None:
+        """The most probable class of a document; None without a classifier."""
+        classifier = self.subject.classifier
+        if self.best is None or classifier is None:
+            return None
+        return str(classifier.classes_[self.best[row]])
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        return model_report(self.subject, self.confusion)
 
     # -- words ------------------------------------------------------------------------------
 
@@ -153,7 +211,18 @@ class Explorer:
             {"name": names[k], "probability": round(float(chances[k]), 4)}
             for k in order[:MAX_CLASSES]
         ]
-        return Decision(listed, term_shares(row, fitted.dcot, weights), why)
+        assert self._wide is not None
+        return Decision(listed, term_shares(row, self._wide, weights), why)
+
+    @cached_property
+    def _wide(self) -> FittedDCoT | None:
+        """The classifier's representation, with the layers of ``tracer``."""
+        classifier = self.subject.classifier
+        if classifier is None:
+            return None
+        dcot = classifier._fitted().dcot
+        made = replace(dcot.representation, layers=self.tracer.layers)
+        return replace(dcot, representation=made)
 
     def pieces(self, text: str, columns: Array, shares: Array) -> list[Piece]:
         """A text for the page to shade, by the shares of its terms."""
@@ -166,4 +235,4 @@ def _in_double_precision(reader: Reader) -> Reader:
     """Meanings are computed so: layers after the first are converted once, not for each text."""
     first, *later = reader.layers
     wide = [replace(layer, coef_=layer.coef_.astype(np.float64)) for layer in later]
-    return replace(reader, layers=[first, *wide])
+    return replace(reader, layers=(first, *wide))

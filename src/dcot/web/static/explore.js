@@ -3,12 +3,16 @@
 import { $, h, plural } from "./dom.js";
 import { followLinks, here } from "./route.js";
 import { get, offline } from "./source.js";
+import { documentsView } from "./view-documents.js";
+import { modelView } from "./view-model.js";
 import { wordsView } from "./view-words.js";
 import { writeView } from "./view-write.js";
 
 const VIEWS = {
   "/write": { title: "Write", show: writeView },
   "/words": { title: "Words", show: wordsView },
+  "/documents": { title: "Documents", show: documentsView },
+  "/model": { title: "Model", show: modelView },
 };
 
 let about = null;

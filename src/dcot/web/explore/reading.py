@@ -1,0 +1,181 @@
+"""Documents for people: found with reasons, shaded, and with their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot.explain.tracing import Trace
+from dcot.web.explore.explorer import Explorer
+from dcot.web.shading import Piece
+
+Array = NDArray[Any]
+
+SNIPPET = 320  # characters
+REASONS = 4
+
+
+@dataclass(frozen=True)
+class Query:
+    """A text that documents are compared with, in the layer that the index compares."""
+
+    trace: Trace
+    values: Array
+
+    @classmethod
+    def of(cls, explorer: Explorer, row: Any) -> Query:
+        index = explorer.index
+        depth = 1 if index is None or index.layer is None else index.layer
+        trace = Trace.of(row, explorer.tracer.layers[:depth])
+        return cls(trace, trace.added[-1])
+
+    @classmethod
+    def of_text(cls, explorer: Explorer, text: str) -> Query:
+        return cls.of(explorer, explorer.reader.read([text]))
+
+    def shares(self, document: Any) -> tuple[Array, Array]:
+        """Each term of a document and its share in the similarity: by its meaning and by itself."""
+        trace = Trace.of(document, self.trace.layers)
+        own = np.zeros(document.shape[1])
+        own[self.trace.columns] = self.trace.weights
+        meaning = trace.shares(len(self.trace.layers), self.values)[:, 0]
+        return trace.columns, meaning + trace.weights * own[trace.columns]
+
+    def relative(self, column: int) -> int:
+        """The term of the query that a term of a document is the most like."""
+        first = self.trace.layers[0].coef_
+        likeness = first[self.trace.columns] @ first[column] * self.trace.weights
+        return int(self.trace.columns[int(np.argmax(likeness))])
+
+
+def search(explorer: Explorer, text: str, k: int) -> dict[str, Any]:
+    """The best documents for a text, each with the words it was found by."""
+    assert explorer.index is not None
+    hits = explorer.index.search(text, k)
+    query = Query.of_text(explorer, text)
+    found = []
+    for hit in hits:
+        row = explorer.row_of(hit.id)
+        columns, shares = query.shares(_terms(explorer, row))
+        parts = {"score": hit.score, "similarity": hit.similarity, "bm25": hit.bm25}
+        found.append(
+            listed(explorer, row, columns, _softened(shares))
+            | {name: None if part is None else round(part, 4) for name, part in parts.items()}
+            | {"reasons": _reasons(explorer, query, columns, shares)}
+        )
+    return {"known": bool(hits.known), "total": len(found), "documents": found}
+
+
+def rows_listed(
+    explorer: Explorer, rows: Sequence[int], total: int, shade: bool = False
+) -> dict[str, Any]:
+    """Documents in a list, shaded by the decision on request."""
+    found = []
+    nothing = np.zeros(0)
+    for row in rows:
+        columns, shares = own_shares(explorer, row)[:2] if shade else (nothing, nothing)
+        found.append(listed(explorer, row, columns, shares))
+    return {"known": True, "total": total, "documents": found}
+
+
+def read(explorer: Explorer, row: int, text: str, k: int) -> dict[str, Any]:
+    """One document in full, shaded by a query or by its own meaning, and its neighbours."""
+    assert explorer.index is not None
+    corpus = explorer.corpus
+    whole = corpus.documents.texts[row]
+    terms = _terms(explorer, row)
+    columns, shares, why = own_shares(explorer, row)
+    if text:
+        columns, shares = Query.of_text(explorer, text).shares(terms)
+        why = f"the similarity to “{text[:60]}”"
+    decision = explorer.decision(terms)
+    near, query = [], Query.of(explorer, terms)
+    for hit in explorer.index.similar(explorer.index_id(row), k):
+        other = explorer.row_of(hit.id)
+        theirs, common = query.shares(_terms(explorer, other))
+        shown = listed(explorer, other, theirs, _softened(common))
+        near.append(shown | {"similarity": round(hit.score, 4)})
+    return {
+        "row": row,
+        "id": corpus.documents.ids[row],
+        "length": len(whole),
+        "pieces": explorer.pieces(whole, columns, shares),
+        "shaded_by": why,
+        "label": explorer.label(row),
+        "classes": [] if decision is None else decision.classes,
+        "metadata": _shown(corpus.metadata[row] if corpus.metadata else None),
+        "neighbours": near,
+    }
+
+
+def own_shares(explorer: Explorer, row: int) -> tuple[Array, Array, str]:
+    """The terms of a document, their shares in the decision or in its meaning, and in which."""
+    terms = _terms(explorer, row)
+    decision = explorer.decision(terms)
+    if decision is not None:
+        return terms.indices, decision.shares, decision.why
+    meaning = explorer.tracer.meaning(terms, "", 1)
+    return terms.indices, meaning.layers[-1].word_shares, "what it means"
+
+
+def listed(explorer: Explorer, row: int, columns: Array, shares: Array) -> dict[str, Any]:
+    """What a list shows of a document."""
+    corpus = explorer.corpus
+    text, start = corpus.documents.texts[row], 0
+    if len(text) > SNIPPET and len(shares):
+        start = _telling(explorer, text, int(columns[int(np.argmax(shares))]))
+    short = text[start : start + SNIPPET]
+    pieces: list[Piece] = explorer.pieces(short, columns, shares)
+    if start:
+        pieces = [("… ", 0.0), *pieces]
+    if start + SNIPPET < len(text):
+        pieces = [*pieces, (" …", 0.0)]
+    return {
+        "row": row,
+        "id": corpus.documents.ids[row],
+        "pieces": pieces,
+        "label": explorer.label(row),
+        "predicted": explorer.predicted_name(row),
+    }
+
+
+def _softened(shares: Array) -> Array:
+    """So that a page shows the words that mean alike beside the words that are the same."""
+    return np.sign(shares) * np.sqrt(np.abs(shares))
+
+
+def _telling(explorer: Explorer, text: str, column: int) -> int:
+    """Where to begin, so that a word of a long text is seen."""
+    place = text.lower().find(explorer.terms[column].lower())
+    if place < SNIPPET - 40:
+        return 0
+    return text.rfind(" ", 0, place - 80) + 1
+
+
+def _reasons(explorer: Explorer, query: Query, columns: Array, shares: Array) -> list[Any]:
+    """The words that count most: in the query too, or like a word of it."""
+    total = float(np.abs(shares).sum()) or 1.0
+    reasons = []
+    for place in np.argsort(-shares, kind="stable")[:REASONS]:
+        column, share = int(columns[place]), float(shares[place]) / total
+        if share < 0.02:
+            break
+        same = column in query.trace.columns
+        like = None if same else explorer.terms[query.relative(column)]
+        word = explorer.terms[column]
+        reasons.append({"word": word, "share": round(share, 3), "like": like})
+    return reasons
+
+
+def _terms(explorer: Explorer, row: int) -> Any:
+    assert explorer.space is not None
+    return sp.csr_array(explorer.space.X[[row]])
+
+
+def _shown(metadata: Any) -> list[list[str]]:
+    return [[str(name), str(value)[:2000]] for name, value in (metadata or {}).items()]
