@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcot.classifier import DCoTClassifier
 from dcot.errors import DcotError
-from dcot.persistence.writing import card
+from dcot.persistence.folder import card
 from dcot.web.explore.subject import Subject
 
 Array = NDArray[Any]
