@@ -170,7 +170,7 @@ def explain_decision(
         weights = weights - fitted.coef[against]
         intercept -= float(fitted.intercept[against])
     weights, beside = np.split(weights, [fitted.dcot.n_features])
-    constant, vectors = _vector_shares(document, fitted.embedding, beside)
+    constant, vectors = vector_shares(document, fitted.embedding, beside)
     baseline, words = word_shares(
         document.terms, fitted.dcot, weights, terms, fitted.known_terms, vectors
     )
@@ -189,7 +189,7 @@ def explain_decision(
     )
 
 
-def _vector_shares(
+def vector_shares(
     document: Documents, embedding: Embedding | None, weights: Array
 ) -> tuple[float, Array | None]:
     """What the vector of a document adds: a constant, and the shares of its terms.

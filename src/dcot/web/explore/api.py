@@ -112,7 +112,7 @@ class ExploreApi:
         explorer = self.explorer
         row = sp.csr_array(explorer.reader.read([text]))
         meaning = explorer.tracer.meaning(row, text, PROTOTYPES)
-        decision = explorer.decision(row)
+        decision = explorer.decision(text)
         if focus is None and decision is not None:
             shares, by = decision.shares, decision.why
         else:

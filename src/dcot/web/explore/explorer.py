@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.classifier.explanation import term_shares
+from dcot.classifier.explanation import term_shares, vector_shares
 from dcot.core.fit import FittedDCoT
 from dcot.explain import Reader
 from dcot.explain.neighbours import term_lengths
@@ -88,21 +88,20 @@ class Explorer:
             index = subject.index
             if index is None:
                 index = SearchIndex(subject.vectorizer).add(list(texts))
-            self.best = self._classified(self.space)
+            self.best = self._classified()
             self.index = index
             self.confusion = confusion_of(subject)
         self.reader = replace(self.reader, lengths=term_lengths(self.reader.layers))
         self.phase = "ready"
 
-    def _classified(self, space: Space) -> Array | None:
+    def _classified(self) -> Array | None:
         """The most probable class of every document."""
         classifier = self.subject.classifier
         if classifier is None:
             return None
-        fitted = classifier._fitted()
-        blocks = range(0, space.X.shape[0], BLOCK)
-        parts = [fitted.decisions(space.X[k : k + BLOCK]).argmax(axis=1) for k in blocks]
-        return np.concatenate(parts)
+        fitted, texts = classifier._fitted(), self.corpus.documents.texts
+        blocks = (classifier._read(texts[k : k + BLOCK]) for k in range(0, len(texts), BLOCK))
+        return np.concatenate([fitted.decisions(block).argmax(axis=1) for block in blocks])
 
     # -- documents --------------------------------------------------------------------------
 
@@ -193,13 +192,13 @@ class Explorer:
 
     # -- texts ------------------------------------------------------------------------------
 
-    def decision(self, row: Any) -> Decision | None:
-        """What the classifier decides about a document, a matrix of one row."""
+    def decision(self, text: str) -> Decision | None:
+        """What the classifier decides about a text."""
         classifier = self.subject.classifier
-        if classifier is None:
+        if classifier is None or self._wide is None:
             return None
-        fitted = classifier._fitted()
-        decisions = fitted.decisions(row)
+        fitted, document = classifier._fitted(), classifier._read([text])
+        decisions = fitted.decisions(document)
         chances = fitted.probabilities(decisions)[0]
         order = np.argsort(-decisions[0], kind="stable")
         names = [str(name) for name in fitted.classes]
@@ -211,8 +210,10 @@ class Explorer:
             {"name": names[k], "probability": round(float(chances[k]), 4)}
             for k in order[:MAX_CLASSES]
         ]
-        assert self._wide is not None
-        return Decision(listed, term_shares(row, self._wide, weights), why)
+        own, beside = np.split(weights, [fitted.dcot.n_features])
+        shares = term_shares(document.terms, self._wide, own)
+        by_vectors = vector_shares(document, fitted.embedding, beside)[1]
+        return Decision(listed, shares if by_vectors is None else shares + by_vectors, why)
 
     @cached_property
     def _wide(self) -> FittedDCoT | None:

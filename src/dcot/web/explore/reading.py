@@ -93,7 +93,7 @@ def read(explorer: Explorer, row: int, text: str, k: int) -> dict[str, Any]:
     if text:
         columns, shares = Query.of_text(explorer, text).shares(terms)
         why = f"the similarity to “{text[:60]}”"
-    decision = explorer.decision(terms)
+    decision = explorer.decision(whole)
     near, query = [], Query.of(explorer, terms)
     for hit in explorer.index.similar(explorer.index_id(row), k):
         other = explorer.row_of(hit.id)
@@ -116,7 +116,7 @@ def read(explorer: Explorer, row: int, text: str, k: int) -> dict[str, Any]:
 def own_shares(explorer: Explorer, row: int) -> tuple[Array, Array, str]:
     """The terms of a document, their shares in the decision or in its meaning, and in which."""
     terms = _terms(explorer, row)
-    decision = explorer.decision(terms)
+    decision = explorer.decision(explorer.corpus.documents.texts[row])
     if decision is not None:
         return terms.indices, decision.shares, decision.why
     meaning = explorer.tracer.meaning(terms, "", 1)

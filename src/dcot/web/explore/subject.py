@@ -70,6 +70,12 @@ def subject_of(model: object, name: str, corpus: Corpus | None = None) -> Subjec
         model._fitted()
         if model.vectorizer_ is None:
             raise InvalidTypeError(f"{name} was trained on a matrix: explore needs one of texts")
+        embedding = model._fitted().embedding
+        if embedding is not None and embedding.table is None and embedding.encoder is None:
+            raise InvalidInputError(
+                f"{name} reads vectors beside texts ({embedding.name}), and they are not here: "
+                "explore model.vectorizer_, which reads texts alone"
+            )
         return Subject(name, model.vectorizer_, model, corpus)
     if isinstance(model, DCoTVectorizer):
         model._fitted()
