@@ -189,7 +189,12 @@ Precision = Annotated[
 K = Annotated[int, option("Show at most this many.", "-k", min=1)]
 Hybrid = Annotated[
     float | None,
-    option("Weight of meaning against words: 0 is BM25 alone, 1 is dCoT alone.", min=0, max=1),
+    option(
+        "Share of meaning beside words: 0 is BM25 alone, 1 is dCoT alone.",
+        min=0,
+        max=1,
+        show_default="by the words of each query",
+    ),
 ]
 
 # -- the corpus ---------------------------------------------------------------------------------

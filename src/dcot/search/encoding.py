@@ -171,30 +171,17 @@ class Vocabulary:
 # -- vectors --------------------------------------------------------------------------------------
 
 
-def encode_texts(
-    model: Transformer, texts: list[str], counts: Any, layer: int | None
-) -> tuple[Array, Any]:
-    """Vectors of texts, whose terms have been counted already; and their own words beside them.
+def encode_texts(model: Transformer, texts: list[str], counts: Any, layer: int | None) -> Array:
+    """Unit vectors of texts, whose terms have been counted already.
 
-    With a ``DCoTVectorizer`` a document is (x, z): its weighted words, CSR, and what a layer
-    rebuilds from them without the bias, scaled so that the two together have length one. Each
-    keeps its natural share: rare words, of which little can be rebuilt, count by themselves.
-    Neither side is centred: a short query has few words, and centring would add the opposite of
-    everything else. Other models have no such x, and None stands in its place.
+    With a ``DCoTVectorizer`` they are what a layer rebuilds from the words of a text, without the
+    bias. Nothing is centred: a short query has few words, and centring would add the opposite of
+    everything else.
     """
     if not isinstance(model, DCoTVectorizer) or layer is None:
-        return _by_blocks(lambda rows: model.transform(texts[rows]), len(texts)), None
+        return _by_blocks(lambda rows: model.transform(texts[rows]), len(texts))
     X = model.pipeline_.weigh(counts)
-    Z = np.empty((len(texts), len(model.prototypes_)), dtype=np.float32)
-    squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    for start in range(0, len(texts), DOCUMENTS_PER_BLOCK):
-        rows = slice(start, start + DOCUMENTS_PER_BLOCK)
-        part = model.dcot_.reconstruct(X[rows], layer, True)
-        squares[rows] += np.einsum("ij,ij->i", part, part, dtype=np.float64)
-        scale = 1.0 / np.sqrt(np.where(squares[rows] > 0, squares[rows], 1.0))
-        Z[rows] = part * scale[:, None]
-    scale = 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0))
-    return Z, sp.csr_array(sp.diags_array(scale) @ X).astype(np.float32)
+    return _by_blocks(lambda rows: model.dcot_.reconstruct(X[rows], layer, True), len(texts))
 
 
 def encode_rows(model: Transformer | None, documents: Any, layer: int | None) -> Array:

@@ -34,11 +34,8 @@ from dcot.search.saving import index_contents, read_index
 from dcot.search.snapshot import Search, Snapshot
 from dcot.vectorizer import DCoTVectorizer
 
-# What a vectorizer for search is fitted with, if none is given: one layer and less noise than for
-# classification, because a query means what it says (docs/search.md has the measurements).
-RETRIEVAL: dict[str, Any] = {"n_layers": 1, "noise": 0.7, "shrinkage": 1.0, "output": "last"}
-
-DEFAULT_WEIGHT = 0.5  # of meaning, beside words
+# What a vectorizer for search is fitted with, if none is given (docs/search.md has measurements).
+RETRIEVAL: dict[str, Any] = {"n_layers": 1, "noise": 0.9, "shrinkage": 1.0, "output": "last"}
 
 
 class SearchIndex(Saveable):
@@ -56,13 +53,12 @@ class SearchIndex(Saveable):
         to the documents of the first ``add`` too.
     hybrid : bool or float, default=True
         For texts: the share of meaning beside words, from 0 (BM25 alone) to 1 (dCoT alone). True
-        is 0.5, False is 1. Each part is divided by the largest that any document has for the
-        query: a score of 1 means the best of these documents in both, not a perfect match. Features
-        have no words and are compared by cosine alone.
+        chooses it for each query: the more words decide, the larger; False is 1. The score is
+        ``share · cosine + (1 - share) · BM25 / its largest`` of any document for the query.
+        Features have no words and are compared by cosine alone.
     layer : int or None, default=1
-        Of a dCoT model: which layer's rebuilt terms are compared, without their bias; with a
-        ``DCoTVectorizer`` beside the weighted words that they were rebuilt from. None takes the
-        model's own features as ``transform`` gives them.
+        Of a dCoT model: which layer's rebuilt terms are compared, without their bias. None takes
+        the model's own features as ``transform`` gives them.
     store_texts : bool, default=False
         Keep the texts, to show them with the results.
     k1, b : float, default=1.2 and 0.75
@@ -113,7 +109,7 @@ class SearchIndex(Saveable):
         if b > 1:
             raise InvalidParameterError(f"b must be in [0, 1], got {b!r}")
         self.model = model
-        self.weight = share_of_meaning(hybrid)
+        self.share = share_of_meaning(hybrid)
         self.layer = layer
         self.store_texts = bool(store_texts)
         self.k1, self.b = float(k1), float(b)
@@ -177,6 +173,11 @@ class SearchIndex(Saveable):
         return self._snapshot.live_values(self._snapshot.records.metadata)
 
     @property
+    def _hybrid(self) -> bool | float:
+        """The parameter ``hybrid`` that gives this index."""
+        return True if self.share is None else self.share
+
+    @property
     def model_(self) -> Any:
         """The fitted model, or None."""
         return self._snapshot.model
@@ -184,7 +185,7 @@ class SearchIndex(Saveable):
     def __repr__(self) -> str:
         now = self._snapshot
         kind = {None: "documents", True: "texts", False: "rows of features"}[now.is_text]
-        how = f", hybrid={self.weight:g}" if now.is_text is not False else ""
+        how = f", hybrid={self._hybrid}" if now.is_text is not False else ""
         model = f", {type(now.model).__name__}" if now.model is not None else ""
         return f"<SearchIndex of {len(now):,} {kind}{model}{how}>"
 
@@ -217,8 +218,8 @@ class SearchIndex(Saveable):
         check_integer("k", k)
         check_where(where)
         now = self._snapshot
-        weight = self.weight if hybrid is None else share_of_meaning(hybrid)
-        if hybrid is not None and weight < 1 and now.is_text is False:
+        share = self.share if hybrid is None else share_of_meaning(hybrid)
+        if hybrid is not None and share != 1 and now.is_text is False:
             raise NotAvailableError(
                 "hybrid search needs words, and this index holds features: build it from texts, or "
                 "leave hybrid out"
@@ -229,7 +230,7 @@ class SearchIndex(Saveable):
             found = [Hits([], text) for text in texts]
         else:
             allowed = allowed_rows(where, now.records, now.live)
-            search = Search(allowed, weight, self.layer, self.k1, self.b)
+            search = Search(allowed, share, self.layer, self.k1, self.b)
             ranked = now.rank(batch, search, k)
             found = [_hits(now.records, ranked, place, text) for place, text in enumerate(texts)]
         return found[0] if single else Results(found)
@@ -274,7 +275,7 @@ class SearchIndex(Saveable):
             now = self._snapshot = self._snapshot.compacted()
         model = self.model if now.model is None else now.model
         parameters = {
-            "hybrid": self.weight,
+            "hybrid": self._hybrid,
             "layer": self.layer,
             "store_texts": self.store_texts,
             "k1": self.k1,
@@ -328,17 +329,18 @@ def _hits(records: Records, ranked: Ranking, place: int, query: str | None = Non
         )
         for rank, row in enumerate(rows)
     ]
-    return Hits(hits, query, bool(ranked.known[place]))
+    weights = None if ranked.weights is None else tuple(ranked.weights[place].tolist())
+    return Hits(hits, query, bool(ranked.known[place]), weights)
 
 
-def share_of_meaning(hybrid: Any) -> float:
-    """The share of dCoT beside BM25 that ``hybrid`` asks for.
+def share_of_meaning(hybrid: Any) -> float | None:
+    """The share of dCoT beside BM25 that ``hybrid`` asks for; None if each query has its own.
 
     >>> share_of_meaning(True), share_of_meaning(False), share_of_meaning(0.3)
-    (0.5, 1.0, 0.3)
+    (None, 1.0, 0.3)
     """
     if isinstance(hybrid, bool | np.bool_):
-        return DEFAULT_WEIGHT if hybrid else 1.0
+        return None if hybrid else 1.0
     if isinstance(hybrid, numbers.Real) and 0 <= float(hybrid) <= 1:
         return float(hybrid)
     raise InvalidParameterError(

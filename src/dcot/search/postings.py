@@ -1,4 +1,4 @@
-"""The words of documents, kept by term: BM25, and products with the words of a query.
+"""The words of documents, kept by term, and BM25.
 
 BM25 is computed from counts for each query, as in ``dcot.text.TermWeighting``. How rare a term is
 and how long documents are on average is that of the documents now in the index.
@@ -74,6 +74,21 @@ class Segment:
 
 
 @dataclass(frozen=True, eq=False)
+class Lexical:
+    """BM25 of some queries: scores of all documents, and what is known of each query.
+
+    ``matches`` says whether any document has any of its words. ``n_words`` is how many words
+    decide, (Σ w)² / Σ w² with the weights w of its words: frequent words hardly count.
+    ``mean_length`` is that of the documents, in terms.
+    """
+
+    scores: Array
+    matches: Array
+    n_words: Array
+    mean_length: float
+
+
+@dataclass(frozen=True, eq=False)
 class Postings:
     """A sparse matrix of documents and terms, in a few segments: the larger and older first."""
 
@@ -103,30 +118,6 @@ class Postings:
             whole = segment.followed_by(whole)
         return Segment(whole.widened(n_terms), whole.rows, whole.values)
 
-    def row(self, row: int) -> Any:
-        """The terms of one document, CSR; it looks at every posting."""
-        terms, values, n_terms = [], [], 0
-        for segment in self.segments:
-            places = np.flatnonzero(segment.rows == row)
-            terms.append(np.searchsorted(segment.indptr, places, side="right") - 1)
-            values.append(segment.values[places])
-            n_terms = max(n_terms, segment.n_terms)
-        columns = np.concatenate(terms)
-        pointers = np.array([0, len(columns)])
-        return sp.csr_array((np.concatenate(values), columns, pointers), shape=(1, n_terms))
-
-    def products(self, queries: Any, n: int) -> Array:
-        """Each row of a CSR matrix times each of the n documents, dense."""
-        out = np.zeros((queries.shape[0], n), dtype=np.float32)
-        starts, columns = queries.indptr.astype(np.int64), queries.indices.astype(np.int64)
-        weights = queries.data.astype(np.float64)
-        for segment in self.segments:
-            indptr = segment.widened(int(queries.shape[1]))
-            work = float((indptr[columns + 1] - indptr[columns]).sum())
-            postings = (indptr, segment.rows, segment.values)
-            run_threads(add_products, starts, columns, weights, *postings, out, work=work)
-        return out
-
     def frequencies(self, terms: Array, live: Array) -> Array:
         """How many live documents have each of these terms."""
         total = np.zeros(len(terms), dtype=np.int64)
@@ -139,10 +130,8 @@ class Postings:
                 run_threads(count_live, terms, indptr, segment.rows, live, total, work=work)
         return total
 
-    def bm25(
-        self, queries: Any, lengths: Array, live: Array, k1: float, b: float
-    ) -> tuple[Array, Array]:
-        """BM25 of all documents for the rows of a CSR matrix of counts, and which rows match any.
+    def bm25(self, queries: Any, lengths: Array, live: Array, k1: float, b: float) -> Lexical:
+        """BM25 of all documents for the rows of a CSR matrix of counts.
 
         ``lengths`` is the number of terms of each document. A removed document may have a score;
         the caller skips it.
@@ -156,7 +145,7 @@ class Postings:
         idf = np.log1p((n_live - frequency + 0.5) / (frequency + 0.5))
         starts = queries.indptr.astype(np.int64)
         weights = queries.data * idf[place] * (k1 + 1.0)
-        mean = lengths[live].mean() if n_live else 0.0
+        mean = float(lengths[live].mean()) if n_live else 0.0
         relative = lengths / mean if mean > 0 else np.ones(n)
         damping = k1 * (1.0 - b + b * relative)
         for segment in self.segments:
@@ -164,8 +153,16 @@ class Postings:
             work = float((indptr[columns + 1] - indptr[columns]).sum())
             postings = (indptr, segment.rows, segment.values)
             run_threads(add_bm25, starts, columns, weights, *postings, damping, out, work=work)
-        matches = np.add.reduceat(np.append(frequency[place] > 0, False), starts[:-1]) > 0
-        return out, matches & (np.diff(starts) > 0)
+        found = np.where(frequency[place] > 0, weights, 0.0)
+        total, squares = _row_sums(found, starts), _row_sums(found**2, starts)
+        n_words = total**2 / np.where(squares > 0, squares, 1.0)
+        return Lexical(out, total > 0, n_words, mean)
+
+
+def _row_sums(values: Array, starts: Array) -> Array:
+    """Sums of the entries of each row of a CSR matrix."""
+    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+    return np.diff(sums[starts])
 
 
 # -- compiled loops: the last two arguments say which rows a thread works on ----------------------
@@ -209,24 +206,3 @@ def add_bm25(
             for place in range(indptr[term], indptr[term + 1]):
                 row, count = rows[place], counts[place]
                 line[row] += weight * count / (count + damping[row])
-
-
-@_compiled
-def add_products(
-    starts: Array,
-    terms: Array,
-    weights: Array,
-    indptr: Array,
-    rows: Array,
-    values: Array,
-    out: Array,
-    first: int,
-    step: int,
-) -> None:
-    """``out[i, row] += Σ weight · value`` over the terms of query i, as in ``add_bm25``."""
-    for i in range(first, len(out), step):
-        line = out[i]
-        for entry in range(starts[i], starts[i + 1]):
-            weight, term = weights[entry], terms[entry]
-            for place in range(indptr[term], indptr[term + 1]):
-                line[rows[place]] += weight * values[place]

@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 
 from dcot.core.kernels import _compiled
 from dcot.runtime.resources import run_threads
+from dcot.search.postings import Lexical
 
 Array = NDArray[Any]
 
 QUERIES_PER_BLOCK, DOCUMENTS_PER_BLOCK = 1024, 4096  # a block of products is 16 MB
 MAX_PRODUCTS = 1 << 23  # that a hybrid search holds at a time, for each of its two parts
 N_SPARE = 16  # documents found beyond k: rounding may have put them in the wrong order
+EQUAL_WORDS = 9.0  # that decide in a query: from here on meaning counts as much as words
+LONG = 100.0  # terms of a document, for which this holds
 MAX_GATHERED_SHARE = 0.5  # if a filter lets fewer documents through, their rows are copied
 
 
@@ -31,8 +34,8 @@ class Ranking:
     """The best rows for each query, the best first, with their scores.
 
     ``rows`` is negative where there were no more documents. ``similarity`` and ``bm25`` are what
-    the score is made of; None if that part was not asked for. ``known`` says whether there was
-    anything to search by.
+    the score is made of; None if that part was not asked for. If both were, ``weights`` are those
+    of the two for each query. ``known`` says whether there was anything to search by.
     """
 
     rows: Array
@@ -40,6 +43,7 @@ class Ranking:
     known: Array
     similarity: Array | None = None
     bm25: Array | None = None
+    weights: Array | None = None
 
 
 def by_similarity(vectors: Array, queries: Array, allowed: Array, k: int) -> Ranking:
@@ -62,53 +66,52 @@ def by_similarity(vectors: Array, queries: Array, allowed: Array, k: int) -> Ran
 def by_both(
     vectors: Array,
     queries: Array,
-    own: Array | None,
-    lexical: tuple[Array, Array],
+    words: Lexical,
     live: Array,
     allowed: Array,
-    weight: float,
+    share: float | None,
     k: int,
 ) -> Ranking:
-    """The k allowed rows with the largest ``weight · cosine / its largest + the same of BM25``.
+    """The k allowed rows with the largest ``share · cosine + (1 - share) · BM25 / its largest``.
 
     The largest is that of all live documents, so that a filter changes who is in the list and no
-    score. ``own`` is what the words of documents and queries themselves add to the cosine;
-    ``lexical`` has BM25, and which queries it found any word of.
+    score. Without a share each query has its own, see ``chosen_shares``.
     """
-    scores, matches = lexical
-    products = queries @ vectors.T
-    if own is not None:
-        products += own
-    tops = _largest(products, live), _largest(scores, live)
-    largest = _exactly(vectors, queries, tops[0]) + _picked(own, tops[0]), _picked(scores, tops[1])
-    shares = (weight, 1.0 - weight)
-    factors = np.hstack([s * _inverse(top) for s, top in zip(shares, largest, strict=True)])
+    products, scores = queries @ vectors.T, words.scores
+    largest = scores.max(axis=1, where=live, initial=0.0).astype(np.float64)
+    if share is None:
+        shares = chosen_shares(words.n_words, words.mean_length)
+    else:
+        shares = np.full(len(queries), share)
+    factors = np.stack([shares, (1.0 - shares) / np.where(largest > 0, largest, 1.0)], axis=1)
     run_threads(combine, products, scores, factors, work=3.0 * products.size)
     found = _best_of_all(products, allowed, k)
-    similarity = _exactly(vectors, queries, found) + _picked(own, found)
-    bm25 = _picked(scores, found)
+    similarity, bm25 = _exactly(vectors, queries, found), _picked(scores, found)
     combined = factors[:, :1] * similarity + factors[:, 1:] * bm25
-    known = (largest[0][:, 0] > 0) | matches
-    return _sorted(found, combined, known, k, similarity, bm25)
+    known = queries.any(axis=1) | words.matches
+    return _sorted(found, combined, known, k, similarity, bm25, factors)
 
 
-def by_meaning(
-    vectors: Array, queries: Array, own: Array, known: Array, allowed: Array, k: int
-) -> Ranking:
-    """The k allowed rows with the largest cosine, to which ``own`` is what the words add."""
-    products = queries @ vectors.T
-    products += own
-    found = _best_of_all(products, allowed, k)
-    similarity = _exactly(vectors, queries, found) + _picked(own, found)
-    return _sorted(found, similarity, known, k, similarity, None)
+def chosen_shares(n_words: Array, mean_length: float) -> Array:
+    """The share of meaning for queries in which so many words decide.
+
+    One or two words name what is wanted: the documents that have them are the answer. Many words
+    describe it: no document has them all, and together they say what is meant. So the weight of
+    meaning against words grows with the square of their number, up to 1. Of short documents the
+    meaning is not known well: there it is less (docs/search.md has the measurements).
+
+    >>> chosen_shares(np.array([1.0, 4.5, 9.0, 20.0]), mean_length=150).round(3).tolist()
+    [0.012, 0.2, 0.5, 0.5]
+    """
+    weight = np.minimum((n_words / EQUAL_WORDS) ** 2, 1.0) * min(mean_length / LONG, 1.0)
+    return np.asarray(weight / (1.0 + weight))
 
 
-def by_words(lexical: tuple[Array, Array], allowed: Array, k: int) -> Ranking:
+def by_words(words: Lexical, allowed: Array, k: int) -> Ranking:
     """The k allowed rows with the largest BM25; those without any of the words are left out."""
-    scores, matches = lexical
-    found = _best_of_all(scores, allowed, k, above=0.0)
-    bm25 = _picked(scores, found)
-    return _sorted(found, bm25, matches, k, None, bm25)
+    found = _best_of_all(words.scores, allowed, k, above=0.0)
+    bm25 = _picked(words.scores, found)
+    return _sorted(found, bm25, words.matches, k, None, bm25)
 
 
 def queries_at_once(n_documents: int) -> int:
@@ -169,26 +172,19 @@ def _exactly(vectors: Array, queries: Array, found: Array) -> Array:
     return out
 
 
-def _largest(scores: Array, live: Array) -> Array:
-    out = np.empty((len(scores), 1), dtype=np.int64)
-    run_threads(largest_live, scores, live, out, work=2.0 * scores.size)
-    return out
-
-
-def _inverse(largest: Array) -> Array:
-    """Where nothing is alike, nothing counts."""
-    return np.where(largest > 0, 1.0 / np.where(largest > 0, largest, 1.0), 0.0)
-
-
-def _picked(scores: Array | None, found: Array) -> Array:
-    if scores is None:
-        return np.zeros(found.shape)
+def _picked(scores: Array, found: Array) -> Array:
     picked = np.take_along_axis(scores, np.maximum(found, 0), axis=1)
     return np.asarray(picked, dtype=np.float64)
 
 
 def _sorted(
-    found: Array, scores: Array, known: Array, k: int, similarity: Array | None, bm25: Array | None
+    found: Array,
+    scores: Array,
+    known: Array,
+    k: int,
+    similarity: Array | None,
+    bm25: Array | None,
+    weights: Array | None = None,
 ) -> Ranking:
     """The best k, by score and then by row; float32, so that ties are ties."""
     single = np.where(found >= 0, scores, -np.inf).astype(np.float32)
@@ -203,7 +199,7 @@ def _sorted(
     rows = np.take_along_axis(found, order, axis=1)
     rows[~known] = -1
     scores = np.take_along_axis(single, order, axis=1)
-    return Ranking(rows, scores, known, ordered(similarity), ordered(bm25))
+    return Ranking(rows, scores, known, ordered(similarity), ordered(bm25), weights)
 
 
 # -- compiled loops: the last two arguments say which queries a thread works on -------------------
@@ -264,17 +260,6 @@ def exact_products(
                 for c in range(width):
                     total += float(vector[c]) * float(query[c])
             out[i, j] = total
-
-
-@_compiled
-def largest_live(scores: Array, live: Array, out: Array, first: int, step: int) -> None:
-    """The live row with the largest score of each query, the first of several; −1 if none is."""
-    for i in range(first, len(scores), step):
-        line, best = scores[i], -1
-        for j in range(len(line)):
-            if live[j] and (best < 0 or line[j] > line[best]):
-                best = j
-        out[i, 0] = best
 
 
 @_compiled

@@ -18,8 +18,7 @@ class Hit:
     ----------
     rank : 1 for the best
     id : the document's id
-    score : what documents are ordered by. In a hybrid search it is relative to the best document
-        of the query: 1 means the best in both parts, not a perfect match
+    score : what documents are ordered by: the similarity, BM25, or both with ``Hits.weights``
     similarity : cosine of meaning, at most 1; None if the search was by words alone
     bm25 : BM25 of the words; None if the search was by meaning alone
     metadata : what was given with the document, or None
@@ -42,12 +41,20 @@ class Hits(Sequence[Hit]):
     ----------
     query : the query's text, or None if it was a vector
     known : False for a query without known words or a row of zeros, which finds nothing
+    weights : in a hybrid search, ``(a, b)`` with ``score = a · similarity + b · bm25``; else None
     """
 
-    def __init__(self, hits: Sequence[Hit], query: str | None = None, known: bool = True) -> None:
+    def __init__(
+        self,
+        hits: Sequence[Hit],
+        query: str | None = None,
+        known: bool = True,
+        weights: tuple[float, float] | None = None,
+    ) -> None:
         self._hits = tuple(hits)
         self.query = query
         self.known = known
+        self.weights = weights
 
     @property
     def ids(self) -> list[str | int]:
@@ -66,7 +73,7 @@ class Hits(Sequence[Hit]):
     def __getitem__(self, place: slice) -> Hits: ...
     def __getitem__(self, place: int | slice) -> Hit | Hits:
         if isinstance(place, slice):
-            return Hits(self._hits[place], self.query, self.known)
+            return Hits(self._hits[place], self.query, self.known, self.weights)
         return self._hits[place]
 
     def __iter__(self) -> Iterator[Hit]:

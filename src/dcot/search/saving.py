@@ -91,16 +91,11 @@ def _add_terms(contents: Contents, snapshot: Snapshot, terms: Terms) -> None:
     extra, cuts = pack(terms.strings()[known:])
     contents.settings["extra_terms"] = len(terms) - known
     contents.arrays |= {"lengths": snapshot.lengths, "terms.bytes": extra, "terms.cuts": cuts}
-    _add_postings(contents, "counts", snapshot.counts.merged(len(terms)))
-    if snapshot.words.segments:
-        _add_postings(contents, "own", snapshot.words.merged(known))
-
-
-def _add_postings(contents: Contents, name: str, postings: Segment) -> None:
+    postings = snapshot.counts.merged(len(terms))
     contents.arrays |= {
-        f"{name}.starts": postings.indptr,
-        f"{name}.rows": postings.rows,
-        f"{name}.values": postings.values,
+        "counts.starts": postings.indptr,
+        "counts.rows": postings.rows,
+        "counts.values": postings.values,
     }
 
 
@@ -121,7 +116,8 @@ def read_index(contents: Contents) -> tuple[Snapshot, dict[str, Any]]:
             f"SearchIndex has no parameter {', '.join(unknown[:5])!s:.200} in this version of "
             "dcot: upgrade dcot, if the index was saved by a newer version"
         )
-    for name in _PARAMETERS - {"layer", "store_texts"}:
+    numbers = {"k1", "b"} if parameters.get("hybrid") is True else {"hybrid", "k1", "b"}
+    for name in numbers:
         setting(parameters, name, float)
     setting(parameters, "store_texts", bool)
     model = _model(contents)
@@ -184,24 +180,21 @@ def _read_terms(
         if len(set(terms)) != len(terms):
             raise ModelFormatError(f"the terms of the index are not distinct words{DAMAGED}")
         vocabulary = vocabulary.with_terms(terms)
-    counts = _read_postings(contents, "counts", len(vocabulary.terms), n)
+    counts = _read_postings(contents, len(vocabulary.terms), n)
     lengths = contents.array("lengths", (n,))
     if n and lengths.min() < 0:
         raise ModelFormatError(f"a document of the index has a negative length{DAMAGED}")
-    fields: dict[str, Any] = {"vocabulary": vocabulary, "counts": counts, "lengths": lengths}
-    if layer is not None:
-        if contents.settings["width"] != len(model.prototypes_):
-            raise ModelFormatError(f"the vectors do not have the width of the model{DAMAGED}")
-        fields["words"] = _read_postings(contents, "own", _n_known(model), n)
-    return fields
+    if layer is not None and contents.settings["width"] != len(model.prototypes_):
+        raise ModelFormatError(f"the vectors do not have the width of the model{DAMAGED}")
+    return {"vocabulary": vocabulary, "counts": counts, "lengths": lengths}
 
 
-def _read_postings(contents: Contents, name: str, n_terms: int, n: int) -> Postings:
+def _read_postings(contents: Contents, n_terms: int, n: int) -> Postings:
     """Postings that name only documents of the index: compiled loops do not check."""
-    starts = contents.offsets(f"{name}.starts", n_terms)
+    starts = contents.offsets("counts.starts", n_terms)
     size = int(starts[-1])
-    rows = contents.indices(f"{name}.rows", (size,), n)
-    values = contents.array(f"{name}.values", (size,))
+    rows = contents.indices("counts.rows", (size,), n)
+    values = contents.array("counts.values", (size,))
     if starts.dtype != np.int64 or rows.dtype != np.int64 or values.dtype != np.float32:
         raise ModelFormatError(f"the postings are of the wrong types{DAMAGED}")
     return Postings((Segment(starts, rows, values),))

@@ -80,7 +80,6 @@ class Snapshot:
     vectors : what is compared by cosine; None before the first document
     vocabulary, counts, lengths : of an index of texts: its terms, how often documents have them,
         and how many terms each document has
-    words : weighted words that belong to the vectors, see ``encode_texts``
     next_id : the id of the next document that is added without one
     """
 
@@ -92,7 +91,6 @@ class Snapshot:
     vocabulary: Vocabulary | None = None
     counts: Postings = field(default_factory=Postings)
     lengths: Array = field(default_factory=lambda: np.zeros(0))
-    words: Postings = field(default_factory=Postings)
     next_id: int = 0
 
     def __len__(self) -> int:
@@ -119,13 +117,11 @@ class Snapshot:
         if texts is not None:
             assert model is not None
             vocabulary, counts = (self.vocabulary or Vocabulary.of(model)).added(texts)
-            vectors, words = encode_texts(model, texts, counts, layer)
+            vectors = encode_texts(model, texts, counts, layer)
             lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
             changes["vocabulary"] = vocabulary
             changes["counts"] = self.counts.added(counts, first)
             changes["lengths"] = np.concatenate([self.lengths, lengths])
-            if words is not None:
-                changes["words"] = self.words.added(words, first)
         else:
             vectors = encode_rows(model, batch.matrix, layer)
         self.check_width(vectors)
@@ -164,7 +160,6 @@ class Snapshot:
             vectors=Vectors(self.vectors.array[rows]),
             counts=self.counts.kept(self.live),
             lengths=self.lengths[self.live] if self.vocabulary is not None else self.lengths,
-            words=self.words.kept(self.live),
         )
 
     def check_width(self, vectors: Array) -> None:
@@ -187,54 +182,41 @@ class Snapshot:
         assert self.vocabulary is not None
         assert self.model is not None
         counts = self.vocabulary.count(queries.texts)
-        rows, words = encode_texts(self.model, queries.texts, counts, search.layer)
+        rows = encode_texts(self.model, queries.texts, counts, search.layer)
         self.check_width(rows)
-        if search.weight == 1 and words is None:
+        if search.share == 1:
             return ranking.by_similarity(vectors, rows, search.allowed, k)
         step = ranking.queries_at_once(len(vectors))
         parts = []
         for start in range(0, len(queries), step):
             block = slice(start, start + step)
-            own = None if words is None else words[block]
-            parts.append(self._rank_block(rows[block], own, counts[block], search, k))
+            words = self.counts.bm25(counts[block], self.lengths, self.live, search.k1, search.b)
+            if search.share == 0:
+                parts.append(ranking.by_words(words, search.allowed, k))
+            else:
+                parts.append(
+                    ranking.by_both(
+                        vectors, rows[block], words, self.live, search.allowed, search.share, k
+                    )
+                )
         return ranking.joined(parts)
-
-    def _rank_block(self, queries: Array, words: Any, counts: Any, search: Search, k: int) -> Any:
-        """Some queries against all documents."""
-        assert self.vectors is not None
-        vectors = self.vectors.array
-        own = None
-        if search.weight > 0 and words is not None:
-            own = self.words.products(words, len(vectors))
-        if search.weight == 1:
-            assert own is not None
-            known = np.diff(words.indptr) > 0
-            return ranking.by_meaning(vectors, queries, own, known, search.allowed, k)
-        lexical = self.counts.bm25(counts, self.lengths, self.live, search.k1, search.b)
-        if search.weight == 0:
-            return ranking.by_words(lexical, search.allowed, k)
-        return ranking.by_both(
-            vectors, queries, own, lexical, self.live, search.allowed, search.weight, k
-        )
 
     def rank_like(self, row: int, allowed: Array, k: int) -> Ranking:
         """The k documents nearest in meaning to one of them."""
         assert self.vectors is not None
         vectors = self.vectors.array
-        query = vectors[row : row + 1]
-        if not self.words.segments:
-            return ranking.by_similarity(vectors, query, allowed, k)
-        words = self.words.row(row)
-        own = self.words.products(words, len(vectors))
-        return ranking.by_meaning(vectors, query, own, np.array([words.nnz > 0]), allowed, k)
+        return ranking.by_similarity(vectors, vectors[row : row + 1], allowed, k)
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """How to search: the rows that may be found, the share of meaning, BM25's settings."""
+    """How to search: the rows that may be found, the share of meaning, BM25's settings.
+
+    Without a share, each query gets one of its own.
+    """
 
     allowed: Array
-    weight: float
+    share: float | None
     layer: int | None
     k1: float
     b: float

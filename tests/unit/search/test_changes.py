@@ -43,7 +43,7 @@ steps = st.lists(
 
 
 @settings(max_examples=40, deadline=None)
-@given(steps, st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([1, 3, 100]))
+@given(steps, st.sampled_from([0.0, 0.5, 1.0, True]), st.sampled_from([1, 3, 100]))
 def test_any_sequence_against_a_dictionary(model, tmp_path_factory, plan, hybrid, k):
     folder = tmp_path_factory.getbasetemp() / "sequence"
     index, held = SearchIndex(model, store_texts=True, hybrid=hybrid), {}
@@ -105,9 +105,9 @@ def test_segments_are_few_and_whole():
         results = []
         for words, part in ((vocabulary, pieces), (at_once, whole)):
             queries = words.count(["oil oil wheat", "", "gold"])
-            scores, matches = part.bm25(queries, lengths, live, 1.2, 0.75)
-            results.append(scores[:, live])
-            assert matches.tolist() == [True, False, True]
+            found = part.bm25(queries, lengths, live, 1.2, 0.75)
+            results.append(found.scores[:, live])
+            assert found.matches.tolist() == [True, False, True]
         np.testing.assert_allclose(*results, atol=1e-6)
         pieces, whole, lengths = pieces.kept(live), whole.kept(live), lengths[live]
         live = np.ones(live.sum(), dtype=bool)

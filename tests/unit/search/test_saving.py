@@ -144,7 +144,6 @@ def wrapped(array):
 
 ARRAYS = {
     "counts wrap": lambda a: wrapped(a["counts.starts"]),
-    "own words wrap": lambda a: wrapped(a["own.starts"]),
     "ids wrap": lambda a: wrapped(a["ids.cuts"]),
     "counts unsigned": lambda a: a.update({"counts.rows": a["counts.rows"].astype(np.uint8)}),
     "counts not finite": lambda a: a["counts.values"].__setitem__(0, np.nan),
@@ -162,8 +161,6 @@ ARRAYS = {
     "row negative": lambda a: a["counts.rows"].__setitem__(-1, -1),
     "postings out of order": lambda a: a["counts.starts"].__setitem__(1, 10**9),
     "postings negative": lambda a: a["counts.starts"].__setitem__(0, -1),
-    "no words of its own": lambda a: a.pop("own.values"),
-    "own row too large": lambda a: a["own.rows"].__setitem__(0, 9),
     "terms too few": lambda a: a.update({"counts.starts": a["counts.starts"][:-1]}),
     "counts of another type": lambda a: a.update(
         {"counts.values": a["counts.values"].astype(np.float64)}

@@ -22,11 +22,9 @@ def model(request):
 
 def cosines(model, layer=1):
     def features(texts):
-        x = model.weigh(texts).toarray().astype(np.float64)
         z = model.reconstruct(texts, layer=layer, subtract_bias=True).astype(np.float64)
-        both = np.hstack([x, z])
-        norms = np.linalg.norm(both, axis=1, keepdims=True)
-        return both / np.where(norms > 0, norms, 1)
+        norms = np.linalg.norm(z, axis=1, keepdims=True)
+        return z / np.where(norms > 0, norms, 1)
 
     return features(QUERIES) @ features(TEXTS).T
 
@@ -60,9 +58,29 @@ def test_a_deeper_layer():
 def test_hybrid(model, share, at_once, monkeypatch):
     monkeypatch.setattr(ranking, "MAX_PRODUCTS", at_once)  # one query at a time, or all
     index = SearchIndex(model, hybrid=share).add(TEXTS[:70]).add(TEXTS[70:])
-    meaning, words = cosines(model), bm25(model)
-    parts = [S / S.max(axis=1, keepdims=True) for S in (meaning, words)]
-    compare(index.search(QUERIES, k=20), share * parts[0] + (1 - share) * parts[1])
+    words = bm25(model)
+    words /= words.max(axis=1, keepdims=True)
+    compare(index.search(QUERIES, k=20), share * cosines(model) + (1 - share) * words)
+
+
+def test_each_query_has_its_own_share(model):
+    """By the number of words that decide, Σ² / Σ of squares of their weights."""
+    queries = ["word1", "word1 word1", "word1 word2", " ".join(WORDS[:30]), "unknown"]
+    texts = [f"{text} common" for text in TEXTS]
+    index = SearchIndex(model).add(texts)
+    shares = [hits.weights[0] for hits in index.search(queries)]
+    assert shares[0] == shares[1] < shares[2] < shares[3]
+    length = np.mean([len(text.split()) for text in texts])
+    weight = shares[0] / (1 - shares[0])
+    np.testing.assert_allclose(weight, length / ranking.LONG / ranking.EQUAL_WORDS**2)
+    np.testing.assert_allclose(shares[3] / (1 - shares[3]), length / ranking.LONG)
+    assert shares[4] == 0
+    (again,) = index.search(["word1 common common"])  # a word of every document decides nothing
+    np.testing.assert_allclose(again.weights[0], shares[0], rtol=0.02)
+    for hits in index.search(queries):
+        a, b = hits.weights
+        parts = [a * hit.similarity + b * hit.bm25 for hit in hits]
+        np.testing.assert_allclose(hits.scores, parts, rtol=1e-5)
 
 
 def test_the_models_own_features(model):
