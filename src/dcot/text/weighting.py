@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import validate_data
 
-from dcot.core.centred import check_indices, check_kind
+from dcot.core.centred import canonical, check_kind
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.text.options import check_flags
 
@@ -179,7 +179,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         types = [np.float64, np.float32]
         check_kind(X)
         if sparse.issparse(X):
-            check_indices(X)  # SciPy's loops believe them
+            X = canonical(X, X.dtype)  # SciPy's loops believe indices, and take few types of them
         try:
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=types)
         except ValueError as error:

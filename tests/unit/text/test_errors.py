@@ -110,3 +110,12 @@ def test_a_damaged_matrix_is_refused(change):
     for use in (TermWeighting().fit, weighting.transform, weighting.partial_fit):
         with pytest.raises(DcotError, match="not a valid sparse matrix"):
             use(X)
+
+
+@pytest.mark.parametrize("kind", [np.int16, np.uint8, np.uint64, np.int64])
+def test_indices_of_any_integers(kind):
+    X = sparse.csr_matrix(COUNTS.astype(float))
+    X.indices, X.indptr = X.indices.astype(kind), X.indptr.astype(kind)
+    found = TermWeighting("bm25").fit_transform(X)
+    expected = TermWeighting("bm25").fit_transform(COUNTS)
+    np.testing.assert_array_equal(found.toarray(), expected.toarray())
