@@ -10,8 +10,10 @@ export DCOT_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-integrations chromium lint format bench paper docs clean
+.PHONY: help demo test test-oldest test-integrations fuzz chromium lint format bench paper docs clean
 PROFILE ?= quick
+SECONDS ?= 600
+FOLDERS ?= 10000
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -32,6 +34,19 @@ chromium:  # for the tests of the pages; where it cannot be installed, they are 
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null || echo "Chromium could not be installed."; \
 	  else echo "There is no Chromium: the tests of the pages are skipped."; fi
+
+test-oldest: $(BIN)/python  ## run the tests on the oldest dependencies that pyproject.toml allows
+	$(PYTHON) -m venv .venv-oldest
+	$(BIN)/python tests/trust/oldest.py > .venv-oldest/constraints.txt
+	.venv-oldest/bin/python -m pip --disable-pip-version-check install --quiet --constraint .venv-oldest/constraints.txt \
+	  --editable '.[cli,plots,explore,dask,bench]' pytest hypothesis 'pandas<3' pyarrow httpx schemathesis markdown-it-py
+	.venv-oldest/bin/python -m pytest tests/unit tests/contract tests/comparison -W default
+
+fuzz: $(VENV)/.dev  ## change inputs at random for SECONDS (600) a target; guided by coverage where atheris installs
+	$(PIP) install --quiet atheris || echo "atheris cannot be installed here: inputs are changed without a guide."
+	for target in readers sgml labels npz manifest matrices texts; do \
+	  $(BIN)/python -m tests.trust.fuzzing $$target $(SECONDS); done
+	DCOT_FUZZ=$(FOLDERS) $(BIN)/python -m pytest -q tests/unit/persistence/test_fuzz.py
 
 lint: $(VENV)/.dev  ## ruff, mypy --strict and the direction of imports
 	$(BIN)/ruff check .
@@ -57,7 +72,7 @@ docs: $(VENV)/.docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
 clean:  ## remove everything that was built, the virtual environment too
-	rm -rf $(VENV) build dist site demo-output bench-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest fuzz-output build dist site demo-output bench-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
