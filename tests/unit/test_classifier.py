@@ -295,7 +295,7 @@ def test_selection_none_uses_the_defaults(corpus):
     model = DCoTClassifier(selection="none", grid=SMALL).fit(X[:100], y[:100])
     assert len(model.cv_results_["params"]) == 1
     first = {name: values[0] for name, values in SMALL.items()}
-    assert model.best_params_ == {**first, "features": "both layers"}
+    assert model.best_params_ == {**first, "features": "both layers", "embedding": 0.0}
     assert model.best_index_ == 0
 
 
@@ -506,7 +506,7 @@ def test_explanation_names_words_without_labels():
     assert not found.words[0].labelled
     assert found.words[0].share > 0
     assert "in no labelled document" in str(found)
-    assert found.to_frame().shape == (1, 5)
+    assert found.to_frame().shape == (1, 6)
 
 
 def test_copies_of_a_document_do_not_vouch_for_each_other():
@@ -625,7 +625,8 @@ def test_documents_that_are_not_texts_are_named(documents):
         (["oil", "grain"], "6 documents, 2 labels"),
         (["oil", 3, None, None, None, None], "mixed types"),
         ([["oil"], "grain", None, None, None, None], "lists of labels and"),
-        (np.full((6, 2), 0.5), "indicator matrix"),
+        (np.full((6, 2), 7), "indicator matrix"),
+        (np.full((6, 2), 0.5), "the same probabilities"),
         (None, "y is missing"),
         ([0.5, 1.5, 2, 3, 4, 5], "continuous"),
         ([[], [], [], [], [], []], "empty list of labels"),

@@ -46,8 +46,7 @@ def calibrate(
     if weights.sum() < MIN_CALIBRATION_LABELS:
         return DEFAULT_TEMPERATURE, False
     share = weights / weights.sum()
-    codes = targets.argmax(axis=1)
-    own = held_out[np.arange(len(targets)), codes]
+    own = ((targets + 1) / 2 * held_out).sum(axis=1)
 
     def slope(log_temperature: float) -> float:
         """Of the loss, in the temperature, in which it is convex."""
@@ -159,19 +158,20 @@ def estimate(
     ridges : of all candidates
     held_out : decisions of another learner than ridge, or None
     tfidf : ridge on the documents as they came
-    targets : ±1, documents × classes
+    targets : documents × classes, ±1, or between for soft labels
     exclusive : whether a document has one class
     """
     generator = check_random_state(random_state)
     by_fold = held_out_by_fold(ridges, generator)
-    n, counts = len(targets), (targets > 0).sum(axis=0)
+    truth = _predictions(targets, exclusive)
+    n, counts = len(targets), truth.sum(axis=0)
     rows = {
         "dCoT": by_fold if held_out is None else held_out,
         "TF-IDF": tfidf.held_out,
         "majority class": np.tile(counts - n / 2, (n, 1)),
     }
     scores = [
-        _score(name, _predictions(decisions, exclusive), targets > 0, exclusive, generator)
+        _score(name, _predictions(decisions, exclusive), truth, exclusive, generator)
         for name, decisions in rows.items()
     ]
     return Estimate(n, *scores)

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from dcot.classifier.embedding import Documents, Embedding, VectorSource
 from dcot.classifier.estimate import Estimate, calibrate, estimate, probabilities
 from dcot.classifier.labels import (
+    EXCLUSIVE,
     Labels,
     check_enough,
     with_class_weights,
@@ -127,7 +128,7 @@ class FittedClassifier:
     @property
     def exclusive(self) -> bool:
         """Whether a document has exactly one class."""
-        return self.kind == "single"
+        return self.kind in EXCLUSIVE
 
     def decisions(self, documents: Documents) -> Array:
         """Decision values, documents × classes."""

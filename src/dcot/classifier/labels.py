@@ -18,6 +18,9 @@ from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, Inv
 
 Array = NDArray[Any]
 
+EXCLUSIVE = ("single", "soft")  # kinds of labels by which a document has exactly one class
+_SUM_TOLERANCE = 1e-3  # of the probabilities of a document
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -26,9 +29,10 @@ class Labels:
     Attributes
     ----------
     labelled : rows of the documents with labels
-    targets : labelled documents × classes, ±1
-    classes : sorted
-    kind : ``"single"``, ``"indicator"`` or ``"sets"``: how labels were given, and are returned
+    targets : labelled documents × classes, ±1; for soft labels between, 2p - 1
+    classes : sorted; those of soft labels in the order of the columns
+    kind : ``"single"``, ``"soft"``, ``"indicator"`` or ``"sets"``: how labels were given, and are
+        returned
     """
 
     labelled: Array
@@ -39,7 +43,7 @@ class Labels:
     @property
     def exclusive(self) -> bool:
         """Whether a document has exactly one class."""
-        return self.kind == "single"
+        return self.kind in EXCLUSIVE
 
     def take(self, places: Array) -> Labels:
         """Those of some of the labelled documents."""
@@ -62,7 +66,7 @@ def read_labels(y: Any, n: int, mark: Any = -1) -> Labels:
             f"{len(values)} labels; give one label for each document, None for unlabelled ones"
         )
     try:
-        return _read_values(values, mark)
+        return _read_values(values, getattr(y, "columns", None), mark)
     except DcotError:
         raise
     except TypeError as error:
@@ -72,15 +76,15 @@ def read_labels(y: Any, n: int, mark: Any = -1) -> Labels:
         ) from error
 
 
-def _read_values(values: list[Any] | Array, mark: Any) -> Labels:
+def _read_values(values: list[Any] | Array, columns: Any, mark: Any) -> Labels:
+    if not isinstance(values, np.ndarray) and any(is_set(value) for value in values):
+        matrix = _as_matrix(values, mark)
+        if matrix is None:
+            return _sets(values, mark)
+        values = matrix
     if isinstance(values, np.ndarray):
-        return _indicator(values, mark)
-    if any(is_set(value) for value in values):
-        if all(isinstance(value, list | tuple | np.ndarray) for value in values):
-            array = _as_indicator(values, mark)
-            if array is not None:
-                return _indicator(array, mark)
-        return _sets(values, mark)
+        soft = _soft(values, columns, mark)
+        return _indicator(values, mark) if soft is None else soft
     return _single(values, mark)
 
 
@@ -172,15 +176,50 @@ def _check_kinds(values: Iterable[Any]) -> None:
             )
 
 
-def _as_indicator(values: list[Any], mark: Any) -> Array | None:
-    """Rows of 0, 1 (and the mark) of one length, else None."""
-    lengths = {len(value) for value in values}
+def _as_matrix(values: list[Any], mark: Any) -> Array | None:
+    """Rows of one length: of 0, 1 (and the mark), or of numbers between; else None."""
+    known = [not is_missing(value, mark) for value in values]
+    kept = [value for value, there in zip(values, known, strict=True) if there]
+    if not all(isinstance(value, list | tuple | np.ndarray) for value in kept):
+        return None
+    lengths = {len(value) for value in kept}
     if len(lengths) != 1 or lengths == {0}:
         return None
-    array = np.asarray(values)
-    if array.dtype.kind not in "iufb" or not np.isin(array, [0, 1, mark]).all():
+    array = np.asarray(kept)
+    if array.dtype.kind == "f" and (np.rint(array) != array).any():
+        found = np.full((len(values), array.shape[1]), np.nan)
+        found[known] = array
+        return found
+    if array.dtype.kind in "iufb" and all(known) and np.isin(array, [0, 1, mark]).all():
+        return array
+    return None
+
+
+def _soft(y: Array, columns: Any, mark: Any) -> Labels | None:
+    """Rows of probabilities, of which some are neither 0 nor 1; else None.
+
+    The names of the columns are the classes, else their numbers. A row of NaN, or of the mark, is
+    that of an unlabelled document.
+    """
+    if y.dtype.kind != "f":
         return None
-    return array
+    missing = np.isnan(y).all(axis=1) | (not isinstance(mark, str) and (y == mark).all(axis=1))
+    kept = y[~missing].astype(np.float64)
+    if np.isin(kept, [0, 1]).all():
+        return None
+    sums = kept.sum(axis=1)
+    bad = ~((kept >= 0).all(axis=1) & (np.abs(sums - 1) <= _SUM_TOLERANCE))
+    if bad.any():
+        place = int(np.flatnonzero(~missing)[bad.argmax()])
+        raise InvalidInputError(
+            f"row {place} of y is {y[place].tolist()!s:.80}, expected probabilities of the "
+            "classes, zero or more, that sum to 1 (or, with several labels per document, 0 and 1; "
+            "an unlabelled document has NaN in every column)"
+        )
+    classes = np.arange(y.shape[1]) if columns is None else np.asarray(list(columns))
+    if len(set(classes.tolist())) < len(classes):
+        raise InvalidInputError(f"columns of y have the same name: {classes.tolist()!s:.80}")
+    return Labels(np.flatnonzero(~missing), 2 * kept / sums[:, None] - 1, classes, "soft")
 
 
 def _indicator(y: Array, mark: Any) -> Labels:
@@ -225,6 +264,11 @@ def check_enough(labels: Labels) -> None:
             f"Classifier can't train when only one class is present: all {count} labelled "
             f"documents are {names[0]!r}; label documents of at least one more class"
         )
+    if labels.kind == "soft" and not np.ptp(labels.targets, axis=0).any():
+        raise InvalidInputError(
+            f"all {count} labelled documents have the same probabilities: there is nothing to tell "
+            "classes apart by"
+        )
     if not names:
         raise InvalidInputError(
             f"all {count} labelled documents have an empty list of labels: there is no class to "
@@ -243,7 +287,7 @@ def without_zeros(X: Matrix, labels: Labels, weights: Array) -> tuple[Matrix, La
     place = np.cumsum(kept) - 1
     counted = kept[labels.labelled]
     rows, targets = place[labels.labelled[counted]], labels.targets[counted]
-    present = (targets > 0).any(axis=0) | (not labels.exclusive)
+    present = (targets > -1).any(axis=0) | (not labels.exclusive)
     labels = Labels(rows, targets[:, present], labels.classes[present], labels.kind)
     return X[kept], labels, weights[kept]
 
@@ -261,9 +305,10 @@ def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Arr
         raise InvalidParameterError("class_weight needs one label per document: set it to None")
     codes = labels.targets.argmax(axis=1)
     if isinstance(class_weight, str) and class_weight in ("balanced", "sqrt"):
-        totals = np.bincount(codes, weights=weights, minlength=len(labels.classes))
+        members = (labels.targets + 1) / 2
+        totals = weights @ members
         power = 1.0 if class_weight == "balanced" else 0.5
-        scaled = weights * np.maximum(totals, 1e-300)[codes] ** -power
+        scaled = weights * (members @ np.maximum(totals, 1e-300) ** -power)
         return np.asarray(scaled * (weights.sum() / scaled.sum()))
     try:
         return np.asarray(weights * compute_sample_weight(class_weight, labels.classes[codes]))
@@ -299,6 +344,11 @@ def hits(y: Any, predicted: Any, kind: str, mark: Any) -> tuple[Array, Array]:
         raise InvalidInputError(
             f"{len(predicted)} documents, but {len(values)} labels to score them by"
         )
+    if kind == "soft" and (isinstance(values, np.ndarray) or any(map(is_set, values))):
+        known = read_labels(y, len(values), mark)
+        best = known.classes[known.targets.argmax(axis=1)]
+        labelled = np.isin(np.arange(len(values)), known.labelled)
+        return labelled, np.asarray(best == np.asarray(predicted)[labelled])
     if kind == "indicator":
         truth = np.asarray(values)
         if truth.shape != np.shape(predicted):

@@ -88,6 +88,11 @@ def fit_linear(
         dual, intercept = solve_ridge(kernel, labels.targets, alpha, weights)
         strength = ridge.strength * alpha / ridge.alpha
         return LinearFit(combined(features, dual).T, intercept, strength)
+    if labels.kind == "soft":
+        raise InvalidParameterError(
+            f"soft labels are learned by estimator='ridge', got {kind!r}: use it, or give each "
+            "document its most probable class"
+        )
     values, vectors = np.linalg.eigh(kernel.astype(np.float64))
     kept = values > values[-1] * 1e-10
     root = np.sqrt(values[kept])

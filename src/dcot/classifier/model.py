@@ -178,7 +178,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         documents : texts (a list, column, generator, reader or source), or a matrix documents ×
             terms
         y : a label for each, None or ``unlabelled_label`` for unlabelled ones; or an indicator
-            matrix; or a list of labels for each document
+            matrix; or a list of labels for each document; or, where labels are uncertain, a row of
+            probabilities, whose columns (by name, in a DataFrame) are the classes, with NaN for
+            unlabelled documents
         unlabelled : more documents without labels, of the same kind
         sample_weight : how often each of ``documents`` counts, for the representation and for the
             classifier

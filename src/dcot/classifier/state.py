@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dcot.classifier.embedding import PROBES, Embedding
 from dcot.classifier.estimate import Estimate, Score
 from dcot.classifier.fit import FittedClassifier
+from dcot.classifier.labels import EXCLUSIVE
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.selection import Candidate, layers_and_output
 from dcot.core.fit import FittedDCoT
@@ -153,7 +154,7 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
     width = dcot.n_features + (0 if embedding is None else len(embedding.mean))
     coef = contents.array("coef", (len(classes), width)).astype(dcot.dtype, copy=False)
     strength = settings.get("strength")
-    kind = choice(settings, "labels", ("single", "indicator", "sets"))
+    kind = choice(settings, "labels", ("single", "soft", "indicator", "sets"))
     estimate = _estimate(setting(settings, "estimate", dict))
     return FittedClassifier(
         dcot=dcot,
@@ -169,7 +170,7 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
         temperature=setting(settings, "temperature", float),
         calibrated=setting(settings, "calibrated", bool),
         estimate=estimate,
-        reliability=_reliability(contents, estimate.n) if kind == "single" else None,
+        reliability=_reliability(contents, estimate.n) if kind in EXCLUSIVE else None,
         cv_results=found,
         best_index=best,
         n_documents=count(settings, "n_documents"),
