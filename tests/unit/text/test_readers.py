@@ -177,5 +177,5 @@ def test_zstd_without_a_package(tmp_path, monkeypatch):
 
     monkeypatch.setattr(decoding, "import_module", refuse)
     path = written(tmp_path / "a.txt.zst", b"text")
-    with pytest.raises(MissingExtraError, match="pip install zstandard"):
+    with pytest.raises(MissingExtraError, match="pip install backports.zstd"):
         list(read_texts(path))
