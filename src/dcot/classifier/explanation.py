@@ -23,6 +23,7 @@ from dcot.core.fit import FittedDCoT
 from dcot.core.representation import Representation
 from dcot.explain import showing
 from dcot.explain.tracing import Trace
+from dcot.runtime.extras import require
 
 Array = NDArray[Any]
 
@@ -125,8 +126,7 @@ class Explanation:
 
     def to_frame(self) -> Any:
         """A polars frame with a row for each word."""
-        import polars as pl
-
+        pl = require("polars", "tables")
         return pl.DataFrame(
             {
                 "word": [word.word for word in self.words],

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dcot.classifier.estimate import probabilities
 from dcot.classifier.fit import FittedClassifier
 from dcot.errors import InvalidInputError
+from dcot.runtime.extras import require
 
 Array = NDArray[Any]
 
@@ -41,8 +42,7 @@ class LabelIssues:
 
     def to_frame(self, classes: Array) -> Any:
         """A polars frame with a row for each document."""
-        import polars as pl
-
+        pl = require("polars", "tables")
         return pl.DataFrame(
             {
                 "document": self.positions.astype(np.int64),

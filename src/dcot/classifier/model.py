@@ -55,8 +55,9 @@ from dcot.persistence.contents import setting
 from dcot.persistence.saving import Saveable, build, decode_parameters, encode_parameters
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import parse_bytes
+from dcot.text.batch import Texts
 from dcot.text.inputs import is_text
-from dcot.text.readers import as_column
+from dcot.text.readers import as_texts
 from dcot.vectorizer import SAVING_ADVICE, DCoTVectorizer
 
 Array = NDArray[Any]
@@ -194,10 +195,10 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         vectorizer, options = self._options(embedded)
         if is_text(documents):
             pipeline, dcot = vectorizer.new_parts()
-            texts = as_column(documents)
+            texts = as_texts(documents)
             n, names = len(texts), None
             if unlabelled is not None:
-                texts = texts.append(as_column(unlabelled))
+                texts = Texts.joined([texts, as_texts(unlabelled)])
             X = pipeline.fit_transform(texts)
             X = as_documents(X, precision(dcot.dtype, X.dtype))
             base = options.base.named(pipeline.terms)
@@ -344,7 +345,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             X = self._read_terms(documents)
             return Documents(X, check_vectors(vectors, X.shape[0], "the documents", k))
         encoder = self._encoder()
-        texts = as_column(documents)
+        texts = as_texts(documents)
         X, found = self._read_terms(texts), encoder(texts.to_list())
         if not found.shape[1]:  # all texts are blank
             found = np.zeros((len(texts), k), dtype=X.dtype)
@@ -587,7 +588,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         default = options.candidates[0].options(options.base)
         pipeline, dcot = vectorizer.new_parts()
         if is_text(documents):
-            X = pipeline.fit_transform(as_column(documents))
+            X = pipeline.fit_transform(as_texts(documents))
             X = as_documents(X, precision(dcot.dtype, X.dtype))
             return X, fit_dcot(X, None, default.named(pipeline.terms))
         X, _, names = self._read_new(documents, None, dcot.dtype)

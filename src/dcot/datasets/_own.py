@@ -6,15 +6,13 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from dcot.datasets._corpus import Corpus
 from dcot.errors import DatasetError, InvalidParameterError
-
-if TYPE_CHECKING:
-    import polars as pl
+from dcot.runtime.extras import require
 
 __all__ = ["load_folder", "load_table"]
 
@@ -92,8 +90,7 @@ def load_table(
     quote : str or None
         The quotation mark of ``.csv`` and ``.tsv``; None if marks are part of the text.
     """
-    import polars as pl
-
+    pl = require("polars", "tables")
     table = _read_table(Path(path).expanduser(), quote)
     columns = [text] if isinstance(text, str) else list(text)
     wanted = [*columns, *(name for name in (label, split) if name is not None)]
@@ -108,9 +105,8 @@ def load_table(
     return _corpus(Path(path).stem, texts, labels, splits, test_share)
 
 
-def _read_table(path: Path, quote: str | None) -> pl.DataFrame:
-    import polars as pl
-
+def _read_table(path: Path, quote: str | None) -> Any:
+    pl = require("polars", "tables")
     separator = _SUFFIXES.get(path.suffix.lower())
     if separator is None:
         raise InvalidParameterError(

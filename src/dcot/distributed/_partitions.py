@@ -14,6 +14,7 @@ from typing import Any
 
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.runtime.extras import require
+from dcot.text.batch import Texts
 from dcot.text.decoding import COMPRESSED
 from dcot.text.readers import TextFiles
 from dcot.text.tables import ReadOptions, stream_rows
@@ -147,8 +148,6 @@ class Lines:
     stop: int
 
     def texts(self) -> Any:
-        import polars as pl
-
         with self.path.open("rb") as file:
             file.seek(max(self.start - 1, 0))
             if self.start:
@@ -158,7 +157,7 @@ class Lines:
             if data and not data.endswith(b"\n"):
                 data += file.readline()
         rows = stream_rows(io.BytesIO(data), self.path, self.kind, self.options)
-        return pl.Series([row[0] for row in rows], dtype=pl.String)
+        return Texts.of([row[0] for row in rows])
 
 
 def _named_files(files: TextFiles) -> str:
@@ -177,13 +176,10 @@ def _recipe(files: TextFiles | Lines) -> Recipe:
 
 
 def _read_column(files: TextFiles | Lines) -> Any:
-    """One column of texts, which is smaller than a list of strings and quicker to count."""
-    import polars as pl
-
+    """One batch of texts, which is smaller than a list of strings and quicker to count."""
     if isinstance(files, Lines):
         return files.texts()
-    columns = list(files.batches())
-    return pl.concat(columns, rechunk=True) if columns else pl.Series([], dtype=pl.String)
+    return Texts.joined(list(files.batches()))
 
 
 def _delayed(collection: Any, column: str | None) -> list[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dcot.errors import InvalidParameterError
 from dcot.explain import showing
+from dcot.runtime.extras import require
 
 Array = NDArray[Any]
 
@@ -100,8 +101,7 @@ class Meaning:
             its weight and its share in the whole; or for each layer, shown prototype and word, with
             the word's share in the prototype's value.
         """
-        import polars as pl
-
+        pl = require("polars", "tables")
         if what == "prototypes":
             parts = [
                 pl.DataFrame(
@@ -297,8 +297,7 @@ class RankedTerms(Sequence[tuple[str, float]]):
 
     def to_frame(self) -> Any:
         """A polars frame with a row for each term."""
-        import polars as pl
-
+        pl = require("polars", "tables")
         columns = {"term": list(self.terms), self.measure: list(self.values)}
         return pl.DataFrame(columns, schema={"term": pl.String, self.measure: pl.Float64})
 

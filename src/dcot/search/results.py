@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, overload
 
+from dcot.runtime.extras import require
+
 MAX_SHOWN = 20  # hits of a query, and queries
 
 
@@ -177,8 +179,7 @@ class Results(Sequence[Hits]):
 
 
 def _frame(results: Sequence[Hits], numbered: bool = False) -> Any:
-    import polars as pl
-
+    pl = require("polars", "tables")
     hits = [hit for found in results for hit in found]
     columns: dict[str, Any] = {}
     if numbered:
@@ -203,8 +204,7 @@ def _frame(results: Sequence[Hits], numbered: bool = False) -> Any:
 
 def _series(values: list[Any]) -> Any:
     """Metadata may be anything: where values do not make a column, their text does."""
-    import polars as pl
-
+    pl = require("polars", "tables")
     try:
         return pl.Series(values)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):

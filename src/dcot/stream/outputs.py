@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.runtime.extras import require
 from dcot.runtime.files import DISK_FULL, move_into_place, sync_file
 
 Array = NDArray[Any]
@@ -157,8 +158,7 @@ class Parquet:
         self.unsynced = [part for part in self.unsynced if part.exists()]
 
     def write(self, features: Array, first: int) -> None:
-        import polars as pl
-
+        pl = require("polars", "tables")
         documents = np.arange(first, first + len(features), dtype=np.int64)
         frame = pl.DataFrame({"document": documents, "features": features})
         part = self.folder / f"part-{first:015d}.parquet"

@@ -177,10 +177,6 @@ def checksum(documents: Any, before: int = 0) -> int:
 
 
 def _joined(texts: Any) -> bytes:
-    import polars as pl
-
-    if isinstance(texts, pl.Series) and texts.dtype == pl.String:
-        texts = [texts.str.join("\0").item()]
     return "\0".join(map(str, texts)).encode("utf-8", "surrogatepass")
 
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from dcot.errors import InvalidInputError, InvalidTypeError, OutOfMemoryError
 from dcot.text import kernels_bytes, kernels_terms
+from dcot.text.batch import Texts
 from dcot.text.patterns import CAPITAL_SIGMA, RunPattern, TokenPattern, lower_table, space_table
 from dcot.text.terms import Terms
 
@@ -58,7 +58,7 @@ class Analysis:
         """Whether a function of the user is called, which may not be safe on several threads."""
         return callable(self.analyzer) or self.accents_of_ascii
 
-    def spans(self, documents: pl.Series) -> Spans:
+    def spans(self, documents: Texts) -> Spans:
         """The terms of a slice of documents."""
         try:
             return self._spans(documents)
@@ -68,7 +68,7 @@ class Analysis:
                 f"{self.ngram_range}: use shorter n-grams, or split long documents"
             ) from None
 
-    def _spans(self, documents: pl.Series) -> Spans:
+    def _spans(self, documents: Texts) -> Spans:
         if callable(self.analyzer):
             lists = [_checked_tokens(self.analyzer(doc)) for doc in documents.to_list()]
             return _spans_of_lists(lists)
@@ -86,7 +86,7 @@ class Analysis:
             return Spans(text, starts, ends, first[first_word])
         return self._word_grams(self._words(text, bounds))
 
-    def _normalised(self, documents: pl.Series) -> tuple[Bytes, Ints]:
+    def _normalised(self, documents: Texts) -> tuple[Bytes, Ints]:
         """Lower case and without accents, if asked, as bytes end to end."""
         if self.strip_accents is not None:
             return _copied(_column("strip_accents", self._without_accents(documents)))
@@ -95,12 +95,12 @@ class Analysis:
         data, bounds = _joined(documents)
         if _SIGMA in data:
             lowered = [doc.lower() for doc in documents.to_list()]
-            return _copied(pl.Series(lowered, dtype=pl.String))
+            return _copied(Texts.of(lowered))
         text = np.frombuffer(data, dtype=np.uint8)
         new_text, new_bounds = kernels_bytes.lower(text, bounds, lower_table())
         return new_text, new_bounds
 
-    def _without_accents(self, documents: pl.Series) -> list[str]:
+    def _without_accents(self, documents: Texts) -> list[str]:
         assert self.strip_accents is not None
         texts = documents.to_list()
         if self.lowercase:
@@ -155,26 +155,23 @@ def strip_accents_ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
 
 
-def _joined(texts: pl.Series) -> tuple[bytes, Ints]:
+def _joined(texts: Texts) -> tuple[bytes, Ints]:
     """Texts end to end, and where each begins."""
-    bounds = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum(texts.str.len_bytes().to_numpy(), out=bounds[1:])
-    if bounds[-1] > _MAX_SLICE_BYTES:
+    if texts.n_bytes > _MAX_SLICE_BYTES:
         raise InvalidInputError(
-            f"a document has {bounds[-1]:,} bytes, more than the {_MAX_SLICE_BYTES:,} that one "
+            f"a document has {texts.n_bytes:,} bytes, more than the {_MAX_SLICE_BYTES:,} that one "
             "document may have: split it"
         )
-    data: bytes = texts.str.join("").cast(pl.Binary).item() if len(texts) else b""
-    return data, bounds
+    return texts.data.tobytes(), texts.bounds
 
 
-def _copied(texts: pl.Series) -> tuple[Bytes, Ints]:
+def _copied(texts: Texts) -> tuple[Bytes, Ints]:
     """The same as a writable array: the one kind of array that the kernels are compiled for."""
     data, bounds = _joined(texts)
     return np.frombuffer(data, dtype=np.uint8).copy(), bounds
 
 
-def _flat_spans(tokens: pl.Series, first: Ints) -> Spans:
+def _flat_spans(tokens: Texts, first: Ints) -> Spans:
     text, bounds = _copied(tokens)
     cuts = bounds.astype(np.int32)
     return Spans(text, cuts[:-1].copy(), cuts[1:].copy(), first)
@@ -187,15 +184,13 @@ def _spans_of_lists(lists: list[list[str]]) -> Spans:
     return _flat_spans(_column("analyzer", flat), first)
 
 
-def _column(function: str, strings: list[str]) -> pl.Series:
-    """Strings that a function of the user's returned, as a column."""
+def _column(function: str, strings: list[str]) -> Texts:
+    """Strings that a function of the user's returned, as texts."""
     try:
-        column = pl.Series(strings, dtype=pl.String)
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
-        column = None
-    if column is None or column.null_count():
-        raise InvalidTypeError(f"{function} returned something that is not text: return strings")
-    return column
+        return Texts.of(strings)
+    except (TypeError, AttributeError, UnicodeEncodeError):
+        message = f"{function} returned something that is not text: return strings"
+        raise InvalidTypeError(message) from None
 
 
 def _checked_tokens(tokens: Any) -> list[str]:

@@ -19,12 +19,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 from scipy import sparse
 
 from dcot.runtime.resources import n_threads as free_threads
 from dcot.text import inputs, kernels_terms
 from dcot.text.analysis import Analysis
+from dcot.text.batch import Texts
 from dcot.text.terms import Terms, TermTable
 
 Ints = npt.NDArray[np.int64]
@@ -53,7 +53,7 @@ class Learned:
     n_stopped: int
 
 
-def _slices(documents: Any, analysis: Analysis) -> Iterator[pl.Series]:
+def _slices(documents: Any, analysis: Analysis) -> Iterator[Texts]:
     kind = analysis.analyzer if isinstance(analysis.analyzer, str) else "word"
     return inputs.slices(inputs.batches(documents), _SLICE_BYTES[kind])
 
@@ -70,7 +70,7 @@ class _Learner:
         self.keep_rows = keep_rows
         self.tables = Pool(TermTable)
 
-    def __call__(self, documents: pl.Series) -> tuple[int, int, Rows | None]:
+    def __call__(self, documents: Texts) -> tuple[int, int, Rows | None]:
         spans = self.analysis.spans(documents)
         with self.tables.one() as (number, table):
             rows = table.count(spans.text, spans.starts, spans.ends, spans.first)
@@ -115,7 +115,7 @@ def look_up(
     known = terms.lookup()
     pool = Pool(partial(scratch, len(terms), np.int32))
 
-    def count(piece: pl.Series) -> Rows:
+    def count(piece: Texts) -> Rows:
         spans = analysis.spans(piece)
         of_documents = spans.text, spans.starts, spans.ends, spans.first
         with pool.one() as (_, space):

@@ -1,24 +1,26 @@
-"""From whatever holds the texts to polars string columns, batch by batch.
+"""From whatever holds the texts to ``Texts``, batch by batch.
 
-Columns of polars and Arrow (pandas' too) are used where they lie; lists, arrays and generators are
-read in batches of bounded size. Anything that is not text is refused with its position.
+Arrow arrays (and columns of pandas on Arrow) are used where they lie; everything else is read in
+batches of bounded size. Anything that is not text is refused with its position.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.stream import Source
+from dcot.text.batch import Texts
 
 _BATCH_CHARACTERS = 1 << 19
 _BATCH_DOCUMENTS = 1 << 14
 _SLICE_BYTES = 1 << 20
 
+_TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch", "Dataset", "IterableDataset")
 _ADVICE = {
     "NoneType": 'drop it, or put "" in its place',
     "float": 'drop missing texts, or put "" in their place, as in series.fillna("")',
@@ -29,8 +31,8 @@ _ADVICE = {
 }
 
 
-def batches(documents: Any) -> Iterator[pl.Series]:
-    """Columns of strings without missing values, in order, from any kind of input.
+def batches(documents: Any) -> Iterator[Texts]:
+    """Texts in order, from any kind of input.
 
     >>> [batch.to_list() for batch in batches(text for text in ("a b", "c"))]
     [['a b', 'c']]
@@ -40,12 +42,18 @@ def batches(documents: Any) -> Iterator[pl.Series]:
         for part in documents.batches():
             yield from batches(part.documents)
         return
+    if isinstance(documents, Texts):
+        yield documents
+        return
     if hasattr(documents, "batches"):
         yield from documents.batches()
         return
-    column = _as_column(documents)
-    if column is not None:
-        yield _checked_column(column)
+    arrow = _as_arrow(documents)
+    if arrow is not None:
+        yield from _arrow_texts(arrow)
+        return
+    if _module(documents) == "polars":
+        yield from _polars_texts(documents)
         return
     if isinstance(documents, np.ndarray) or _module(documents) == "pandas":
         documents = documents.tolist()
@@ -72,7 +80,7 @@ def is_text(documents: Any, empty: bool = False) -> bool:
         return True
     if hasattr(documents, "toarray") or len(getattr(documents, "shape", (0,))) != 1:
         return False
-    if hasattr(documents, "columns") or not hasattr(documents, "__iter__"):
+    if _is_table(documents) or not hasattr(documents, "__iter__"):
         return False
     if not hasattr(documents, "__len__"):
         return True
@@ -80,9 +88,9 @@ def is_text(documents: Any, empty: bool = False) -> bool:
         return empty
     if getattr(getattr(documents, "dtype", None), "kind", "O") in tuple("iufcb"):
         return False
-    values = _as_column(documents)
-    values = documents if values is None else values
-    first = next((value for value in values if value is not None and value == value), "")
+    if _module(documents) == "pyarrow":
+        documents = documents.slice(0, 1000).to_pylist()
+    first = next((value for value in documents if value is not None and value == value), "")
     return isinstance(first, str | bytes)
 
 
@@ -98,20 +106,26 @@ def number_of(documents: Any) -> int | None:
         return None
 
 
-def slices(columns: Iterable[pl.Series], n_bytes: int = _SLICE_BYTES) -> Iterator[pl.Series]:
-    """Columns cut into pieces of about ``n_bytes``, without copying."""
-    for column in columns:
-        ends = np.cumsum(column.str.len_bytes().to_numpy().astype(np.int64))
+def slices(batches: Iterable[Texts], n_bytes: int = _SLICE_BYTES) -> Iterator[Texts]:
+    """Texts cut into pieces of about ``n_bytes``, without copying."""
+    for texts in batches:
+        ends = texts.bounds[1:]
         start = 0
-        while start < len(column):
-            done = ends[start - 1] if start else 0
+        while start < len(texts):
+            done = texts.bounds[start]
             stop = max(int(np.searchsorted(ends, done + n_bytes, side="right")), start + 1)
-            yield column.slice(start, stop - start)
+            yield texts[start:stop]
             start = stop
 
 
 def _module(value: Any) -> str:
     return type(value).__module__.split(".")[0]
+
+
+def _is_table(documents: Any) -> bool:
+    """Whether these are several columns, and not one."""
+    libraries = ("pandas", "polars", "pyarrow", "datasets")
+    return _module(documents) in libraries and type(documents).__name__ in _TABLES
 
 
 def _refuse_what_is_no_corpus(documents: Any) -> None:
@@ -120,9 +134,7 @@ def _refuse_what_is_no_corpus(documents: Any) -> None:
             f"got a single {type(documents).__name__}, expected many documents: "
             "for one document, pass [text]"
         )
-    if isinstance(documents, pl.DataFrame | pl.LazyFrame) or (
-        _module(documents) in ("pandas", "pyarrow") and hasattr(documents, "columns")
-    ):
+    if _is_table(documents):
         raise InvalidTypeError(
             f"got a {type(documents).__name__}, expected one column of texts: "
             "pass the column, as in frame['text'] (in a ColumnTransformer, 'text' and not ['text'])"
@@ -144,38 +156,65 @@ def _refuse_what_is_no_corpus(documents: Any) -> None:
         )
 
 
-def _as_column(documents: Any) -> pl.Series | None:
-    """A polars column over the same memory, where the input is one already; None if it is not."""
-    if isinstance(documents, pl.Series):
-        return documents
+def _as_arrow(documents: Any) -> Any:
+    """An array of Arrow over the same memory, where the input is one already; None if it is not."""
     if _module(documents) == "pyarrow":
-        return pl.Series(pl.from_arrow(documents))
+        return documents
     if _module(documents) == "pandas" and hasattr(documents, "array"):
         array = documents.array
         if hasattr(array, "__arrow_array__") and str(documents.dtype) != "object":
-            try:
-                return pl.Series(pl.from_arrow(array.__arrow_array__()))
-            except (ImportError, ValueError):  # no pyarrow: pandas' own strings
-                return None
+            with suppress(ImportError, ValueError):  # no pyarrow: pandas' own strings
+                return array.__arrow_array__()
     return None
 
 
-def _checked_column(column: pl.Series) -> pl.Series:
+def _arrow_texts(array: Any) -> Iterator[Texts]:
+    """An array or chunked array of Arrow, whose bytes are not copied."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    kind = array.type
+    view = getattr(pa.types, "is_string_view", pa.types.is_null)  # since pyarrow 16
+    strings = pa.types.is_string(kind) or pa.types.is_large_string(kind) or view(kind)
+    if array.null_count:
+        raise _not_text(None, array.is_null().to_pylist().index(True))
+    if not strings and len(array):
+        raise _wrong_column(kind, decode=pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    for chunk in getattr(array, "chunks", [array]):
+        chunk = chunk.cast(pa.large_string())
+        _, offsets, data = chunk.buffers()
+        if not len(chunk):
+            continue
+        cuts = np.frombuffer(offsets, np.int64, len(chunk) + 1, 8 * chunk.offset)
+        content = np.frombuffer(data or b"", np.uint8)[cuts[0] : cuts[-1]]
+        yield Texts(content, cuts - cuts[0])
+
+
+def _polars_texts(column: Any) -> Iterator[Texts]:
+    """A column of polars, some thousand texts at a time."""
+    import polars as pl
+
     if column.dtype == pl.Object:
-        return _strings(column.to_list(), 0)
+        yield from batches(column.to_list())
+        return
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.String)
-    if column.dtype == pl.Null and len(column):
-        raise _not_text(None, 0)
-    if column.dtype != pl.String and column.dtype != pl.Null:
-        advice = "decode" if column.dtype == pl.Binary else "convert"
-        raise InvalidTypeError(
-            f"got a column of type {column.dtype}, expected strings: {advice} it first, as in "
-            "series.cast(pl.String)"
-        )
     if column.null_count():
         raise _not_text(None, int(column.is_null().arg_max() or 0))
-    return column.cast(pl.String)
+    if len(column) and column.dtype != pl.String:
+        raise _wrong_column(column.dtype, decode=column.dtype == pl.Binary)
+    for start in range(0, len(column), _BATCH_DOCUMENTS):
+        piece = column.slice(start, _BATCH_DOCUMENTS)
+        data = piece.str.join("").cast(pl.Binary).item()
+        yield Texts.cut(data, piece.str.len_bytes().to_numpy())
+
+
+def _wrong_column(kind: Any, decode: bool) -> InvalidTypeError:
+    return InvalidTypeError(
+        f"got a column of type {kind}, expected strings: {'decode' if decode else 'convert'} it "
+        "first"
+    )
 
 
 def _bounded(documents: Iterable[Any]) -> Iterator[list[Any]]:
@@ -193,19 +232,16 @@ def _bounded(documents: Iterable[Any]) -> Iterator[list[Any]]:
         yield batch
 
 
-def _strings(documents: list[Any], position: int) -> pl.Series:
-    """A column from a list, or the error that names its first document that is not text."""
+def _strings(documents: list[Any], position: int) -> Texts:
+    """Texts of a list, or the error that names its first document that is not text."""
     try:
-        column = pl.Series(documents, dtype=pl.String, strict=True)
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
-        column = None
-    if column is not None and not column.null_count():
-        return column
-    for i, document in enumerate(documents):
-        if not isinstance(document, str):
-            raise _not_text(document, position + i)
-        _refuse_surrogates(document, position + i)
-    return pl.Series([str(document) for document in documents], dtype=pl.String)
+        return Texts.of(documents)
+    except (TypeError, AttributeError, UnicodeEncodeError):
+        for i, document in enumerate(documents):
+            if not isinstance(document, str):
+                raise _not_text(document, position + i) from None
+            _refuse_surrogates(document, position + i)
+        raise
 
 
 def _refuse_surrogates(document: str, position: int) -> None:

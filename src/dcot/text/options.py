@@ -9,10 +9,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.text.analysis import Analysis, strip_accents_ascii, strip_accents_unicode
+from dcot.text.batch import Texts
 from dcot.text.patterns import DEFAULT_PATTERN, compile_pattern
 from dcot.text.terms import Terms
 
@@ -283,7 +283,7 @@ def _warn_about_stop_words(analysis: Analysis, stop_words: Terms) -> None:
     """Stop words that are split, such as "don't" into "don", let their parts through."""
     plain = replace(analysis, stop_words=None, ngram_range=(1, 1))
     words = stop_words.strings()
-    spans = plain.spans(pl.Series(words, dtype=pl.String))
+    spans = plain.spans(Texts.of(words))
     data = spans.text.tobytes()
     tokens = {data[i:j].decode() for i, j in zip(spans.starts, spans.ends, strict=True)}
     missing = sorted(tokens - set(words))

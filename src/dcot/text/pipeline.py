@@ -28,7 +28,7 @@ from dcot.text import counting
 from dcot.text.analysis import Analysis
 from dcot.text.counter import TermCounter
 from dcot.text.options import analysis_from, check_threads
-from dcot.text.readers import as_column
+from dcot.text.readers import as_texts
 from dcot.text.terms import Terms, TermTable
 from dcot.text.weighting import TermWeighting
 
@@ -338,7 +338,7 @@ def fit_texts(
             "texts are read at least twice, for their terms and for the model, and the source can "
             "be read once: give files, a function that returns a new iterator, or a list of texts"
         )
-    texts = texts.map(as_column)
+    texts = texts.map(as_texts)
     counter, weighting = pipeline.counter, pipeline.weighting
     begun = perf_counter()
     counted = fit_counter(counter, texts, VOCABULARY_SHARE * allowance(options.memory_limit))

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from dcot.errors import InvalidParameterError, InvalidTypeError
 from dcot.stream import Batch, Repeatable, Source
 from dcot.stream.sources import Reader
 from dcot.text import inputs
+from dcot.text.batch import Texts
 from dcot.text.decoding import COMPRESSED
 from dcot.text.tables import KINDS, ReadOptions, files_at, parquet_frames, read_rows
 
@@ -27,7 +26,7 @@ _BATCH_CHARACTERS = 1 << 20
 class TextFiles:
     """Texts in files, to be read again and again; made by :func:`read_texts`.
 
-    Iterating gives strings. ``batches()`` gives polars columns of a bounded number of texts.
+    Iterating gives strings. ``batches()`` gives :class:`Texts`, a bounded number each.
     """
 
     def __init__(
@@ -48,8 +47,8 @@ class TextFiles:
         """A reader of other files in the same way."""
         return TextFiles(list(files), self.options, self.batch_size)
 
-    def batches(self) -> Iterator[pl.Series]:
-        """Columns of at most ``batch_size`` texts."""
+    def batches(self) -> Iterator[Texts]:
+        """At most ``batch_size`` texts."""
         texts: list[str] = []
         size = 0
         for path, kind in self.files:
@@ -58,7 +57,7 @@ class TextFiles:
                     yield _column(texts)
                     texts, size = [], 0
                 for frame in parquet_frames(path, self.options, batch_size=self.batch_size):
-                    yield frame["text"]
+                    yield from inputs.batches(frame["text"])
                 continue
             for row in read_rows(path, kind, self.options):
                 texts.append(row[0])
@@ -123,8 +122,8 @@ def read_texts(
     return TextFiles(files, options, batch_size)
 
 
-def _column(texts: list[str]) -> pl.Series:
-    return pl.Series(texts, dtype=pl.String)
+def _column(texts: list[str]) -> Texts:
+    return Texts.of(texts)
 
 
 # -- as a source of batches ---------------------------------------------------------------------
@@ -178,10 +177,10 @@ class TextSource(Source):
     def batches(self) -> Iterator[Batch]:
         """Batches of a few megabytes, whatever the size of the files."""
         names: list[str] = []
-        columns: list[pl.Series] = []
+        columns: list[Texts] = []
         size = count = 0
         for batch in super().batches():
-            length = int(batch.documents.str.len_bytes().sum())
+            length = batch.documents.n_bytes
             self._within += length
             size, count = size + length, count + len(batch.documents)
             names.append(batch.name)
@@ -199,20 +198,16 @@ class TextSource(Source):
         return min(1.0, (self._done + self._within) / total)
 
 
-def _together(names: list[str], columns: list[pl.Series]) -> Batch:
+def _together(names: list[str], columns: list[Texts]) -> Batch:
     name = names[0] if names[0] == names[-1] else f"{names[0]} … {names[-1]}"
-    texts = columns[0] if len(columns) == 1 else pl.concat(columns, rechunk=True)
-    return Batch(name, texts)
+    return Batch(name, Texts.joined(columns))
 
 
-def as_column(documents: Any) -> pl.Series:
-    """One column of strings from texts of any kind, checked; a step of a pass."""
+def as_texts(documents: Any) -> Texts:
+    """Texts of any kind as one batch, checked; a step of a pass."""
     if callable(documents) and not hasattr(documents, "__iter__"):
         documents = Repeatable(documents)
-    columns = list(inputs.batches(documents))
-    if not columns:
-        return pl.Series([], dtype=pl.String)
-    return columns[0] if len(columns) == 1 else pl.concat(columns, rechunk=True)
+    return Texts.joined(list(inputs.batches(documents)))
 
 
 def _size_of(path: Path) -> int:

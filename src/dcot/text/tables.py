@@ -11,16 +11,17 @@ import json
 import reprlib
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
-
-import polars as pl
+from typing import IO, TYPE_CHECKING, Any
 
 from dcot.errors import InvalidInputError, InvalidParameterError
+from dcot.runtime.extras import require
 from dcot.text.decoding import COMPRESSED, DecodedFile, check_encoding, opened
+
+if TYPE_CHECKING:
+    import polars as pl
 
 KINDS = {
     ".txt": "lines",
@@ -260,75 +261,17 @@ def _checked_text(value: Any, where: str) -> str:
     return value
 
 
-# -- parquet ------------------------------------------------------------------------------------
-
-
 def parquet_frames(
     path: Path, options: ReadOptions, others: Sequence[str] = (), batch_size: int = 8192
 ) -> Iterator[pl.DataFrame]:
-    """Frames of at most ``batch_size`` rows: the column ``text``, then the others."""
-    with _explained(path):
-        frame = pl.scan_parquet(path, glob=False)
-        columns = frame.collect_schema().names()
+    """Frames of at most ``batch_size`` rows of a parquet file: the text, then the others."""
+    require("polars", "tables")
+    from dcot.text import parquet
+
+    columns = parquet.columns(path)
     texts = text_columns(columns, options.text, str(path))
     _check_columns([*texts, *others], columns, path)
-    start = 0
-    batches = _batches(frame.select(list(dict.fromkeys([*texts, *others]))), batch_size)
-    while True:
-        with _explained(path):
-            batch = next(batches, None)
-        if batch is None:
-            return
-        text = _joined([_strings(batch[name], path, start) for name in texts])
-        others_read = [batch[name].alias(f"column {k}") for k, name in enumerate(others)]
-        yield pl.DataFrame([text.alias("text"), *others_read])
-        start += len(batch)
-
-
-def _joined(columns: list[pl.Series]) -> pl.Series:
-    if len(columns) == 1:
-        return columns[0]
-    renamed = [column.alias(str(k)) for k, column in enumerate(columns)]
-    return pl.DataFrame(renamed).select(pl.concat_str(pl.all(), separator="\n")).to_series()
-
-
-def _strings(texts: pl.Series, path: Path, start: int) -> pl.Series:
-    if texts.dtype in (pl.Categorical, pl.Enum):
-        texts = texts.cast(pl.String)
-    if texts.dtype != pl.String:
-        raise InvalidInputError(
-            f"{path}: column {texts.name!r} is of type {texts.dtype}, expected strings"
-        )
-    if texts.null_count():
-        row = start + int(texts.is_null().arg_max() or 0)
-        raise InvalidInputError(
-            f'{path}, row {row}: the text is missing: drop the row, or put "" in its place'
-        )
-    return texts
-
-
-def _batches(frame: pl.LazyFrame, batch_size: int) -> Iterator[pl.DataFrame]:
-    if hasattr(frame, "collect_batches"):  # newer versions of polars
-        for batch in frame.collect_batches(chunk_size=batch_size, maintain_order=True):
-            yield from batch.iter_slices(batch_size)
-        return
-    start = 0
-    while len(batch := frame.slice(start, batch_size).collect()):
-        yield batch
-        start += batch_size
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Errors of polars, which do not name the file; its panics are not even Exceptions."""
-    try:
-        yield
-    except BaseException as error:
-        panic = type(error).__name__ == "PanicException"
-        if not panic and not isinstance(error, pl.exceptions.PolarsError | OSError):
-            raise
-        reason = str(error).partition("\n")[0][:200]
-        raise InvalidInputError(f"{path} cannot be read as parquet: {reason}") from error
+    return parquet.frames(path, texts, others, batch_size)
 
 
 # -- columns ------------------------------------------------------------------------------------
@@ -337,8 +280,10 @@ def _explained(path: Path) -> Iterator[None]:
 def column_names(path: Path, kind: str, options: ReadOptions) -> list[str]:
     """The columns of a table; of JSON lines, those of the first objects. None of plain text."""
     if kind == "parquet":
-        with _explained(path):
-            return list(pl.scan_parquet(path, glob=False).collect_schema().names())
+        require("polars", "tables")
+        from dcot.text import parquet
+
+        return parquet.columns(path)
     if kind not in ("csv", "tsv", "jsonl"):
         return []
     with opened(path) as stream:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dcot.text import kernels_terms
+from dcot.text.batch import Texts
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -38,10 +38,8 @@ class Terms:
         >>> Terms.from_strings(["tea", "thé"]).strings()
         ['tea', 'thé']
         """
-        encoded = [string.encode() for string in strings]
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(piece) for piece in encoded], out=offsets[1:])
-        return cls(np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8), offsets)
+        texts = Texts.of(strings)
+        return cls(texts.data.copy(), texts.bounds)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -51,11 +49,7 @@ class Terms:
 
     def strings(self) -> list[str]:
         """The terms as Python strings."""
-        data, cuts = self.arena.tobytes(), self.offsets.tolist()
-        if data.isascii():
-            text = data.decode("ascii")
-            return [text[i:j] for i, j in pairwise(cuts)]
-        return [data[i:j].decode() for i, j in pairwise(cuts)]
+        return Texts(self.arena, self.offsets).to_list()
 
     def lookup(self) -> tuple[npt.NDArray[np.uint64], Bytes, Ints, np.uint64]:
         """What the kernels need to find a term: slots, arena, offsets and the seed of hashes."""

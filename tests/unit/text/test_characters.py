@@ -5,7 +5,6 @@ import unicodedata
 from itertools import pairwise
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from dcot.text import TermCounter
 from dcot.text import patterns as characters
 from dcot.text.analysis import Analysis
+from dcot.text.batch import Texts
 from dcot.text.patterns import compile_pattern
 
 CODES = [code for code in range(characters.N_CHARACTERS) if not 0xD800 <= code < 0xE000]
@@ -21,7 +21,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 def lowered(texts):
     analysis = Analysis("word", compile_pattern(r"\S+"), True, None, False, None, (1, 1))
-    text, bounds = analysis._normalised(pl.Series(texts, dtype=pl.String))
+    text, bounds = analysis._normalised(Texts.of(texts))
     data = text.tobytes()
     return [data[i:j].decode() for i, j in pairwise(bounds)]
 
@@ -62,7 +62,7 @@ def test_the_default_pattern_is_pythons_around_every_character():
     texts = [f"{c} {c}{c} a{c}b b{c} {c}b" for c in map(chr, CODES)]
     pattern = re.compile(r"(?u)\b\w\w+\b")
     analysis = TermCounter(lowercase=False)._analysis()
-    spans = analysis.spans(pl.Series(texts, dtype=pl.String))
+    spans = analysis.spans(Texts.of(texts))
     expected = [token for text in texts for token in pattern.findall(text)]
     data = spans.text.tobytes()
     found = [data[i:j].decode() for i, j in zip(spans.starts, spans.ends, strict=True)]

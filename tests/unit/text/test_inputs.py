@@ -1,5 +1,7 @@
 """Every kind of input gives the same matrix; everything that is not text is refused."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,7 @@ import pytest
 from dcot import DcotError
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.text import TermCounter, inputs
+from dcot.text.batch import Texts
 
 TEXTS = ["tea for two", "", "naïve café", "two 中文 two"]
 KINDS = {
@@ -49,12 +52,26 @@ def test_every_kind_counts_the_same(kind):
     assert counter.n_documents_ == len(TEXTS)
 
 
-def test_columns_are_not_copied():
-    column = pl.Series(TEXTS)
-    assert next(inputs.batches(column)).to_list() == TEXTS
-    array = pa.array(["a text that is too long to be held in a view"] * 3, pa.large_string())
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_arrow_is_not_copied(kind):
+    array = pa.array(["x", *TEXTS, "y"], kind)[1:-1]
     (batch,) = inputs.batches(array)
-    assert batch.to_list() == array.to_pylist()
+    assert batch.to_list() == TEXTS
+    theirs = np.frombuffer(array.buffers()[2], dtype=np.uint8)
+    assert np.shares_memory(batch.data, theirs)
+
+
+def test_texts_are_a_sequence_of_strings():
+    texts = Texts.of(TEXTS)
+    assert [texts[i] for i in range(-4, 4)] == TEXTS * 2
+    assert list(texts[1:3]) == TEXTS[1:3]
+    assert list(texts[::2]) == TEXTS[::2]
+    assert list(texts[3:1]) == []
+    again = Texts.joined([texts[:1], texts[1:1], pickle.loads(pickle.dumps(texts[1:]))])
+    assert again.to_list() == TEXTS
+    assert len(Texts.joined([])) == 0
+    with pytest.raises(IndexError):
+        texts[4]
 
 
 def test_generators_are_read_in_bounded_batches(monkeypatch):
@@ -66,10 +83,10 @@ def test_generators_are_read_in_bounded_batches(monkeypatch):
 
 
 def test_slices_hold_at_least_one_document_and_all_of_them():
-    column = pl.Series(["a" * 10, "", "b" * 100, "c", "", ""])
-    pieces = list(inputs.slices([column], 20))
+    texts = Texts.of(["a" * 10, "", "b" * 100, "c", "", ""])
+    pieces = list(inputs.slices([texts], 20))
     assert [len(piece) for piece in pieces] == [2, 1, 3]
-    assert pl.concat(pieces).to_list() == column.to_list()
+    assert Texts.joined(pieces).to_list() == texts.to_list()
 
 
 @pytest.mark.parametrize(

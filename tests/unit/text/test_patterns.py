@@ -2,7 +2,6 @@
 
 import re
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from dcot import DcotError
 from dcot.errors import InvalidParameterError
 from dcot.text import TermCounter
+from dcot.text.batch import Texts
 from dcot.text.patterns import RunPattern, compile_pattern
 
 RUNS = [
@@ -28,7 +28,7 @@ TEXT = st.text(st.one_of(st.sampled_from(CHARACTERS), st.characters(exclude_cate
 
 
 def tokens(texts, **settings):
-    spans = TermCounter(lowercase=False, **settings)._analysis().spans(pl.Series(texts))
+    spans = TermCounter(lowercase=False, **settings)._analysis().spans(Texts.of(texts))
     data = spans.text.tobytes()
     flat = [data[i:j].decode() for i, j in zip(spans.starts, spans.ends, strict=True)]
     return [flat[i:j] for i, j in zip(spans.first[:-1], spans.first[1:], strict=True)]

@@ -10,7 +10,7 @@ import pytest
 
 from dcot import DcotError
 from dcot.errors import InvalidInputError, InvalidParameterError, MissingExtraError
-from dcot.text import TermCounter, decoding, read_texts, tables
+from dcot.text import TermCounter, decoding, parquet, read_texts
 
 TEXTS = ["tea for two", "naïve café, 中文", 'a "quoted", text\nof two lines', "", "😀 end"]
 
@@ -76,7 +76,7 @@ def test_parquet_without_batches_in_polars(tmp_path):
     class Older:
         slice = frame.slice
 
-    assert [len(batch) for batch in tables._batches(Older(), 2)] == [2, 2, 1]
+    assert [len(batch) for batch in parquet._batches(Older(), 2)] == [2, 2, 1]
 
 
 def test_a_folder_is_its_txt_files_in_order(tmp_path):
@@ -177,5 +177,5 @@ def test_zstd_without_a_package(tmp_path, monkeypatch):
 
     monkeypatch.setattr(decoding, "import_module", refuse)
     path = written(tmp_path / "a.txt.zst", b"text")
-    with pytest.raises(MissingExtraError, match="pip install backports.zstd"):
+    with pytest.raises(MissingExtraError, match="pip install backports"):
         list(read_texts(path))
