@@ -18,19 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from latex2mathml.converter import convert
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
 from typer.testing import CliRunner
 
-from dcot.cli.app import app
+from dcot.cli.app import application
 
 DOCS = Path(__file__).parent
 FORMULA = re.compile(r"```math\n(.+?)```|\$`(.+?)`\$", re.S)
 RUN = os.environ.get("DCOT_DOCS_RUN") != "0"
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
+def on_files(files: Any, config: Any) -> Any:
+    from mkdocs.structure.files import File
+
     for path in sorted((DOCS / "tutorials").glob("*.py")):
         page, pictures = tutorial(path)
         folder = "tutorials"
@@ -47,18 +46,16 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def _formula(match: re.Match[str]) -> str:
     """MathML, which browsers draw by themselves."""
+    from latex2mathml.converter import convert
+
     block, inline = match.groups()
     if block is None:
-        return convert(inline)
+        return f"<span>{convert(inline)}</span>"  # a line that begins with math would be a block
     return f'<div class="formula">{convert(block.strip(), display="block")}</div>'
 
 
 def cells(source: str) -> Iterator[tuple[str, str]]:
-    """``(text, code)`` of each cell; the first is the module's docstring.
-
-    >>> list(cells('\"\"\"# Title\"\"\"\\n\\n# %%\\n# Why.\\nx = 1\\n'))
-    [('# Title', ''), ('Why.', 'x = 1')]
-    """
+    """``(text, code)`` of each cell; the first is the module's docstring."""
     yield ast.get_docstring(ast.parse(source)) or "", ""
     for cell in re.split(r"^# %%.*\n", source, flags=re.M)[1:]:
         lines = cell.splitlines()
@@ -109,15 +106,15 @@ def _png(figure: Any) -> bytes:
 
 def command_help() -> str:
     """A page with the help of every command."""
-    group = typer.main.get_command(app)
-    parts = ["# The command's help", _help()]
-    for name, command in group.commands.items():
-        parts += [f"## dcot {name}", _help(name)]
+    app = application()
+    parts = ["# The command's help", _help(app)]
+    for name, command in typer.main.get_command(app).commands.items():
+        parts += [f"## dcot {name}", _help(app, name)]
         for inner in getattr(command, "commands", ()):
-            parts += [f"### dcot {name} {inner}", _help(name, inner)]
+            parts += [f"### dcot {name} {inner}", _help(app, name, inner)]
     return "\n\n".join(parts) + "\n"
 
 
-def _help(*arguments: str) -> str:
+def _help(app: typer.Typer, *arguments: str) -> str:
     shown = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1"}).invoke(app, [*arguments, "--help"])
     return f"```text\n{shown.stdout.rstrip()}\n```"

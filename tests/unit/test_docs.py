@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import json
+import pkgutil
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -115,3 +118,32 @@ def test_figures_for_programs_agree_with_the_page():
         assert key not in seen
         seen.add(key)
         assert f"{figure['mean']:.1f}" in page
+
+
+def test_functions_named_beside_formulas_exist():
+    named = set()
+    for page in (DOCS / "understanding").glob("*.md"):
+        named |= set(re.findall(r"`(dcot\.[\w.]+)`", page.read_text()))
+    assert len(named) > 10
+    for name in named:
+        pkgutil.resolve_name(name)
+
+
+def test_the_method_in_ten_lines_is_the_method():
+    page = DOCS / "understanding" / "index.md"
+    results = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert results.attempted > 10
+    assert results.failed == 0
+
+
+def test_the_page_of_the_command_has_the_help_of_every_command():
+    hooks = runpy.run_path(str(DOCS / "hooks.py"))
+    page = hooks["command_help"]()
+    for title in ("dcot train", "dcot search", "dcot bench paper"):
+        assert f"# {title}\n\n```text\nUsage: {title}" in page
+
+
+def test_cells_of_a_tutorial():
+    cells = runpy.run_path(str(DOCS / "hooks.py"))["cells"]
+    found = list(cells('"""# Title"""\n\n# %%\n# Why.\nx = 1\n\n# %%\ny = 2\n'))
+    assert found == [("# Title", ""), ("Why.", "x = 1"), ("", "y = 2")]
