@@ -67,7 +67,7 @@ _LAZY = {
     "SearchIndex": "dcot.search",
     "load": "dcot.loading",
 }
-_MODULES = ("datasets", "distributed", "plots", "stream", "text")
+_MODULES = ("datasets", "distributed", "export", "integrations", "plots", "stream", "text")
 
 
 def __getattr__(name: str) -> object:

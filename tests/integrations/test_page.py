@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,16 @@ def test_llama_index(run):
 def test_haystack(run):
     found = run("Haystack", "haystack")
     assert cooking([document.content for document in found["retrieved"]]) >= 2
+
+
+def test_exported_models(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = run("ONNX", "onnxruntime")
+    assert found["classifier"].classes_[found["probabilities"].argmax()] == "cooking"
+    run("NumPy alone", "numpy")
+    assert {path.name for path in (tmp_path / "deploy").iterdir()} == {"scorer.py", "weights.npz"}
+    scorer = runpy.run_path(str(tmp_path / "deploy" / "scorer.py"))["Scorer"]
+    assert scorer().predict(["chop the parsley and simmer the sauce"]) == ["cooking"]
 
 
 def test_chroma(run):
