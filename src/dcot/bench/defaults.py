@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ from dcot.bench.protocol import Candidate, choose, default_class_weight, ridge_p
 from dcot.bench.report.tables import Table
 from dcot.bench.systems.dcot import outputs_of
 from dcot.bench.tasks import STAND_IN
+from dcot.classifier import DCoTClassifier
+from dcot.classifier.embedding import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
+from dcot.classifier.selection import EMBEDDING_WEIGHTS
 from dcot.datasets import Corpus, load
 from dcot.errors import DatasetMissingError, InvalidParameterError
 from dcot.estimator import DCoT
@@ -68,6 +72,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "min_df=2, max_df=0.2": {"min_df": 2, "max_df": 0.2},
     "min_df=2, English stop words": {"min_df": 2, "stop_words": "english"},
 }
+PROMISED = 0.9  # of answers and of sets, in the study of reliability
 PRECISIONS = ("as learned", "float16", "int8")
 
 
@@ -95,14 +100,19 @@ class Held:
             [rng.permutation(pool) for _ in range(DRAWS)],
         )
 
-    def accuracies(self, blocks: Blocks) -> Array:
-        """Percent by number of labels, mean of the draws."""
-        held = np.arange(len(self.texts) - len(self.draws[0]))
-        candidate, weight = Candidate({}, blocks), default_class_weight()
+    @property
+    def out(self) -> Array:
+        """Rows of the documents that are held out."""
+        return np.arange(len(self.texts) - len(self.draws[0]))
+
+    def accuracies(self, *choices: Blocks) -> Array:
+        """Percent by number of labels, mean of the draws; of several, leave-one-out chooses."""
+        held, weight = self.out, default_class_weight()
+        candidates = [Candidate({}, blocks) for blocks in choices]
         found = []
         for order in self.draws:
             budgets = [budget for budget in BUDGETS if budget <= len(order)]
-            chosen = choose([candidate], self.labels, order, budgets, weight)
+            chosen = choose(candidates, self.labels, order, budgets, weight)
             scores = []
             for budget in budgets:
                 labelled = order[:budget]
@@ -165,11 +175,95 @@ def _precision(held: Held) -> Iterator[tuple[str, Outcome]]:
         yield precision, Outcome(held.accuracies([Block.of(features)]), size)
 
 
+def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
+    """The vectors of wordllama, of texts and of words, beside the default and alone."""
+    encode = as_encoder(WORDLLAMA)
+    assert encode is not None
+    model = DCoTVectorizer().fit(held.texts)
+    terms, X = model.pipeline_.terms.tolist(), model.weigh(held.texts)
+    ours = Block.of(model.transform(held.texts))
+    yield "dCoT alone", Outcome(held.accuracies([ours]))
+    start = time.process_time()
+    vectors = encode(held.texts)
+    seconds = time.process_time() - start
+    # a word in a text is encoded with the space before it
+    words = dict(zip(terms, encode([f" {term}" for term in terms]), strict=True))
+    sources = {
+        "wordllama": VectorSource.given(lambda rows: vectors[rows], None),
+        "its word vectors": vectors_of_words(words, terms, X),
+    }
+    for name, source in sources.items():
+        rows = np.arange(len(held.texts))
+        embedding, found = source.learn(rows, rows)
+        beside = {
+            weight: Block.of(replace(embedding, weight=weight).features(found))
+            for weight in sorted(EMBEDDING_WEIGHTS)
+        }
+        cost = seconds if name == "wordllama" else None
+        yield f"{name} alone", Outcome(held.accuracies([beside[1.0]]), None, cost)
+        for weight in sorted(EMBEDDING_WEIGHTS)[1:]:
+            made = held.accuracies([ours, beside[weight]])
+            yield f"dCoT and {name}, weight {weight:g}", Outcome(made)
+        choices = [[ours, beside[weight]] for weight in EMBEDDING_WEIGHTS]
+        yield f"dCoT and {name}, weight chosen", Outcome(held.accuracies(*choices))
+
+
+def _reliability(held: Held) -> Iterator[tuple[str, Outcome]]:
+    """What abstaining and sets promise, and what they keep on documents held out."""
+    model = DCoTClassifier(selection="none", random_state=0)
+    found: list[list[list[float]]] = []
+    test = [held.texts[row] for row in held.out]
+    for order in held.draws:
+        scores: list[list[float]] = []
+        for budget in [budget for budget in BUDGETS if budget <= len(order)]:
+            known = set(order[:budget].tolist())
+            y = [label if row in known else None for row, label in enumerate(held.labels)]
+            model = model.refit(held.texts, y) if found or scores else model.fit(held.texts, y)
+            scores.append(_kept(model, test, held.labels[held.out]))
+        found.append(scores)
+    means = np.mean(found, axis=0).T
+    rows = (
+        f"right of those answered, abstain={PROMISED}, %",
+        f"answered, abstain={PROMISED}, %",
+        f"right class in the set, coverage={PROMISED}, %",
+        "classes in a set",
+        "calibration error, points",
+    )
+    for name, values in zip(rows, means, strict=True):
+        yield name, Outcome(values)
+
+
+def _kept(model: DCoTClassifier, texts: list[str], truth: Array) -> list[float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where nothing is certain enough, nothing is answered
+        least = model.answer_from(PROMISED)
+    chance = model.predict_proba(texts)
+    sure, right = chance.max(axis=1), model.classes_[chance.argmax(axis=1)] == truth
+    answered = sure >= least
+    sets = model.predict_sets(texts, PROMISED)
+    covered = [label in found for label, found in zip(truth.tolist(), sets, strict=True)]
+    bins = np.minimum((10 * sure).astype(int), 9)
+    gaps = [abs(float(np.sum(right[bins == b] - sure[bins == b]))) for b in range(10)]
+    return [
+        100 * float(right[answered].mean()) if answered.any() else np.nan,
+        100 * float(answered.mean()),
+        100 * float(np.mean(covered)),
+        float(np.mean([len(found) for found in sets])),
+        100 * sum(gaps) / len(texts),
+    ]
+
+
 def _megabytes(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
-STUDIES: dict[str, Study] = {"settings": _settings, "words": _words, "precision": _precision}
+STUDIES: dict[str, Study] = {
+    "settings": _settings,
+    "words": _words,
+    "precision": _precision,
+    "embedding": _embedding,
+    "reliability": _reliability,
+}
 
 
 def run(
@@ -192,7 +286,8 @@ def run(
             for setting, outcome in STUDIES[name](each):
                 found.setdefault(setting, {})[each.name] = outcome
                 progress(f"{name}, {each.name}", (number + 0.5) / len(held))
-        table = _table(name, found, [each.name for each in held])
+        make = _plain_table if name == "reliability" else _table
+        table = make(name, found, [each.name for each in held])
         tables.append(table)
         if docs is not None:
             path = Path(docs) / f"defaults-{name}.md"
@@ -228,6 +323,16 @@ def _table(study: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[s
     title = f"{study}: change in accuracy with {budgets} labels, in points"
     head = ["change", *corpora, "mean", "saved size", "seconds to fit"]
     return Table(title, head, rows)
+
+
+def _plain_table(study: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[str]) -> Table:
+    """Values as they are: a promise is compared with what was kept, not with a default."""
+    rows = []
+    for name, outcomes in found.items():
+        values = [outcomes[corpus].accuracies for corpus in corpora]
+        rows.append([name, *(" / ".join(f"{v:.1f}" for v in each) for each in values)])
+    budgets = " / ".join(map(str, BUDGETS))
+    return Table(f"{study}, with {budgets} labels", ["on documents held out", *corpora], rows)
 
 
 def _costs(outcomes: dict[str, Outcome], corpora: Sequence[str]) -> list[str]:

@@ -160,7 +160,9 @@ def defaults(
     only: Annotated[
         list[str] | None,
         o.option(
-            "A study; can be repeated.", metavar="settings|words|precision", show_default="all"
+            "A study; can be repeated.",
+            metavar="settings|words|precision|embedding|reliability",
+            show_default="all",
         ),
     ] = None,
     corpus: Annotated[

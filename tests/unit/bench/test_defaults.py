@@ -35,8 +35,10 @@ def test_test_documents_are_not_touched(corpus, small):
     assert len(out) < len(held.texts)  # some are held out in every draw
 
 
-@pytest.mark.parametrize("study", list(defaults.STUDIES))
+@pytest.mark.parametrize("study", [name for name in defaults.STUDIES if name != "reliability"])
 def test_tables_show_differences_to_the_first_row(corpus, small, monkeypatch, tmp_path, study):
+    if study == "embedding":
+        pytest.importorskip("wordllama", reason="wordllama is not installed: dcot[embedding]")
     monkeypatch.setattr(defaults, "load", lambda *_, **__: corpus)
     (table,) = defaults.run([study], ["made"], docs=tmp_path)
     assert table.head[:3] == ["change", "made", "mean"]
@@ -50,6 +52,18 @@ def test_tables_show_differences_to_the_first_row(corpus, small, monkeypatch, tm
     if study == "words":
         sizes = [float(row[3].removesuffix(" MB")) for row in table.rows]
         assert sizes[1] <= sizes[0]
+
+
+def test_reliability_is_shown_as_it_is(corpus, small, monkeypatch):
+    monkeypatch.setattr(defaults, "load", lambda *_, **__: corpus)
+    (table,) = defaults.run(["reliability"], ["made"])
+    values = {row[0]: [float(value) for value in row[1].split(" / ")] for row in table.rows}
+    assert len(values) == 5
+    for name, found in values.items():
+        assert len(found) == 2
+        high = 100 if name.endswith("%") else 50
+        assert all(0 <= value <= high or value != value for value in found)
+    assert min(values["right class in the set, coverage=0.9, %"]) > 60
 
 
 def test_unknown_studies():

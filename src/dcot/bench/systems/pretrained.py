@@ -13,6 +13,7 @@ import numpy as np
 from dcot.bench.features import Block, Blocks
 from dcot.bench.systems.base import Learned, Setting, Size, System, share
 from dcot.bench.tasks import Documents
+from dcot.classifier.embedding import WORDLLAMA, as_encoder
 from dcot.errors import DatasetError, InvalidInputError
 from dcot.runtime.extras import require
 
@@ -63,13 +64,11 @@ class StaticEmbeddings(System):
         return [{"model": "wordllama"}]
 
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
-        library = require("wordllama", "encoder")
-        # Its own files are found as a cache: without that it looks for a folder it does not have.
-        own = Path(library.__file__ or "").parent
-        model = library.WordLlama.load(cache_dir=own, disable_download=True)
+        model = as_encoder(WORDLLAMA)
+        assert model is not None
 
         def encode(documents: Documents) -> Any:
-            return model.embed(texts_of(documents), norm=True)
+            return model(texts_of(documents))
 
         yield from _fixed(settings, encode)
 
@@ -94,7 +93,7 @@ def _fixed(settings: Sequence[Setting], encode: Any) -> Iterator[Learned]:
 
 
 def _blocks(vectors: Any, setting: Setting, documents: Documents) -> Blocks:
-    return [Block.of(vectors)]
+    return [Block.of(vectors, "unit")]
 
 
 def texts_of(documents: Documents) -> list[str]:
