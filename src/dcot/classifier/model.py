@@ -680,6 +680,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         vectorizer = DCoTVectorizer._from_contents(inner) if from_text else None
         dcot = DCoT._from_contents(inner) if vectorizer is None else vectorizer.dcot_
         model: Self = build(cls, contents.settings)
+        model.vectorizer = model.embedding = None  # never among the parameters of a folder
         if "vectorizer" in contents.settings:
             own = setting(contents.settings, "vectorizer", dict)
             model.vectorizer = DCoTVectorizer(**decode_parameters(own))

@@ -39,6 +39,7 @@ VALUES: list[Any] = [
 INTEGERS = [-1, 0, 1, 5, 2**31 - 1, 2**40, 2**63 - 1, -(2**63)]
 FLOATS = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e-40, 1e30, -1e38, 3e38, 1e300]
 TERMS = ["", " ", "\n", "a" * 5000, "oil", "Ωmega", "ﬀ", "\u0000", "\u202e", "x y", '"', "\\"]
+WORD_VECTORS = {"oil": [1.0, 0.5], "wheat": [-1.0, 0.5], "corn": [-0.5, 0.1], "the": [0.0, 1.0]}
 Model = DCoT | DCoTVectorizer | DCoTClassifier | SearchIndex
 
 
@@ -56,12 +57,19 @@ def originals() -> dict[str, Model]:
             TEXTS
         ),
         "DCoTClassifier": DCoTClassifier(selection="none", random_state=0).fit(TEXTS, LABELS),
+        "words": DCoTClassifier(embedding=WORD_VECTORS, random_state=0).fit(TEXTS, LABELS),
+        "encoder": DCoTClassifier(embedding=_letters, random_state=0).fit(TEXTS, LABELS),
         "matrix": DCoTClassifier(selection="none", random_state=0).fit(
             MATRIX, ["a", "b", "a"] + [None] * 27
         ),
         "SearchIndex": index,
         "features": SearchIndex().add(MATRIX),
     }
+
+
+def _letters(texts: list[str]) -> np.ndarray:
+    """An encoder."""
+    return np.array([[text.count("o"), text.count("w"), len(text)] for text in texts], float)
 
 
 # -- changes ------------------------------------------------------------------------------------
@@ -227,7 +235,11 @@ def use(model: Any, folder: Path) -> Iterator[Callable[[], Any]]:
         yield lambda: model.cohort(int(model.prototypes_[0]))
         yield lambda: str(model.similar_terms(2, layer=1))
     if isinstance(model, DCoTClassifier):
+        if model._learned.embedding is not None and model._learned.embedding.kind == "encoder":
+            yield lambda: model.attach_encoder(_letters)
         yield lambda: model.predict(documents)
+        yield lambda: model.predict(documents, abstain=0.6)
+        yield lambda: model.predict_sets(documents)
         yield lambda: model.predict_proba(documents)
         yield lambda: str(model.explain(TEXTS[0] if text else MATRIX[:1]))
         yield lambda: model.meaning(TEXTS[0] if text else MATRIX[0])

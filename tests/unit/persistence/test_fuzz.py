@@ -15,9 +15,9 @@ from tests.unit.persistence.mutating import attempt, originals, use
 
 import dcot
 
-N_MUTATIONS = int(os.environ.get("DCOT_FUZZ", "60"))  # of each of the eight models
+N_MUTATIONS = int(os.environ.get("DCOT_FUZZ", "60"))  # of each model
 MODELS = ["DCoT", "moments", "DCoTVectorizer", "characters", "DCoTClassifier", "matrix"]
-MODELS += ["SearchIndex", "features"]
+MODELS += ["words", "encoder", "SearchIndex", "features"]
 
 
 @pytest.fixture(scope="module")
