@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from tests.unit.web.conftest import texts_and_topics
 
+from dcot import DCoTClassifier, DCoTVectorizer
 from dcot.web.documents import Documents
 from dcot.web.explore.explorer import Explorer
-from dcot.web.explore.subject import Corpus, learn_subject
+from dcot.web.explore.subject import Corpus, learn_subject, subject_of
 
 pytestmark = pytest.mark.usefixtures("browser")
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text().partition("\n")[2]
 VIEWS = (
     "/write?text=opec+and+wheat",
     "/words?word=opec&beside=wheat",
+    "/map",
+    "/map?of=words",
     "/documents?q=opec",
     "/documents?id=3",
     "/model",
@@ -103,6 +107,122 @@ def test_a_cell_of_the_confusions_leads_to_its_documents(page, served):
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download Model card").click()
     assert Path(saved.value.path()).read_text().startswith("# A DCoTClassifier")
+
+
+def drawn(page):
+    canvas = page.locator("canvas.map[data-drawn]")
+    canvas.wait_for()
+    return canvas
+
+
+def test_the_map_is_searched_filtered_and_a_region_is_labelled(page, served, tmp_path):
+    served.explorer.labels_path = tmp_path / "labels.csv"
+    page.goto(served.at("/map"))
+    canvas = drawn(page)
+    page.get_by_role("searchbox", name="Search on the map").fill("opec")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#announce').textContent.includes('lit')")
+    assert "q=opec" in page.url
+    page.get_by_label("Colour").select_option("place")
+    page.get_by_role("button", name="a 48").click()
+    page.get_by_role("slider", name="day to").fill("30000")
+    box = canvas.bounding_box()
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.get_by_role("button", name="Draw around").click()
+    page.mouse.move(box["x"] + 3, box["y"] + 3)
+    page.mouse.down()
+    for x, y in ((0.7, 0), (0.85, 0.3), (1, 1), (0, 1), (0, 0.3)):
+        page.mouse.move(
+            box["x"] + 3 + x * (box["width"] - 6), box["y"] + 3 + y * (box["height"] - 6)
+        )
+    page.mouse.up()
+    page.get_by_role("heading", name="Words that set them apart").wait_for()
+    count = int(page.locator(".panel h2").inner_text().split()[0])
+    assert 0 < count < 48  # one place, and the first days alone
+    with page.expect_download() as saved:
+        page.locator(".panel").get_by_role("button", name="Download CSV").click()
+    assert len(Path(saved.value.path()).read_text().splitlines()) == count + 1
+    page.get_by_label("Give them a label").fill("early")
+    page.keyboard.press("Enter")
+    page.get_by_text("saved to labels.csv").wait_for()
+    served.explorer.close()
+    assert (tmp_path / "labels.csv").read_text().count(",early,region,") == count
+    page.mouse.move(*middle)
+    page.mouse.wheel(0, -600)
+    page.wait_for_function("() => location.search.includes('zoom=')")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download PNG").click()
+    assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_map_by_keyboard(page, served):
+    page.goto(served.at("/map"))
+    drawn(page).focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Read it").click()
+    page.get_by_role("link", name="Show it on the map").click()
+    page.get_by_role("heading", name="Document").wait_for()
+    assert "row=" in page.url
+    page.get_by_role("button", name="Words", exact=True).click()
+    drawn(page).focus()
+    page.keyboard.press("+")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Used alike").wait_for()
+
+
+ATTACKS = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "javascript:alert(1)",
+    "</script><script>alert(1)</script>",
+]
+
+
+@pytest.fixture(scope="module")
+def attacked():
+    """Markup in texts, words, labels, ids, names of columns and their values."""
+    rows = range(60)
+    texts = [f"{ATTACKS[row % 5]} oil {'crude' if row % 2 else 'wheat'} {row}" for row in rows]
+    ids = [f"{ATTACKS[row % 5]}{row}" for row in rows]
+    metadata = [{ATTACKS[1]: ATTACKS[row % 3], ATTACKS[0]: f"19{row + 10}"} for row in rows]
+    labels = [ATTACKS[row % 2] for row in rows]
+    model = DCoTClassifier(
+        vectorizer=DCoTVectorizer(token_pattern=r"(?u)\S+", n_prototypes=20), random_state=0
+    ).fit(texts, labels)
+    corpus = Corpus(Documents.of(texts, ids, ATTACKS[1]), labels, metadata)
+    found = Explorer(subject_of(model, ATTACKS[1], corpus))
+    found.prepare()
+    return found
+
+
+def look_for_markup(page, go):
+    quoted = {"word": ATTACKS[1], "text": ATTACKS[0], "q": ATTACKS[2], "id": f"{ATTACKS[3]}3"}
+    cell = {"given": ATTACKS[0], "predicted": ATTACKS[1]}
+    for path, query in (
+        ("/write", {"text": quoted["text"]}),
+        ("/words", {"word": quoted["word"], "beside": "oil"}),
+        ("/words", {"word": ATTACKS[0] + "x"}),
+        ("/map", {"colour": ATTACKS[1], "row": 1}),
+        ("/map", {"of": "words"}),
+        ("/documents", {"q": quoted["q"]}),
+        ("/documents", {"id": quoted["id"]}),
+        ("/documents", cell),
+        ("/model", {}),
+    ):
+        go(f"{path}?{urlencode(query)}")
+        page.wait_for_timeout(500)
+        assert page.locator("main script, main img, main svg[onload]").count() == 0, path
+        assert page.locator("main a[href^='javascript']").count() == 0, path
+        assert page.locator("#corpus").inner_text() == ATTACKS[1]
+
+
+def test_markup_is_shown_and_never_run(page, attacked, exploring):
+    served = exploring(attacked)
+    look_for_markup(page, lambda path: page.goto(served.at(path)))
+    page.goto(served.at("/documents?" + urlencode({"q": "crude"})))
+    page.get_by_role("article").first.wait_for()
+    assert any(attack in page.locator("main").inner_text() for attack in ATTACKS)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

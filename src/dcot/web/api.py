@@ -6,11 +6,11 @@ from dataclasses import asdict
 from typing import Any
 
 from dcot.web import formats
-from dcot.web.labels import ConflictError
+from dcot.web.labels import MAX_NAME, ConflictError
 from dcot.web.routes import Download, Failure, Operation
 from dcot.web.schema import array, integer, nullable, record, text
 from dcot.web.seeds import propose, ranked_by, unknown_words
-from dcot.web.session import MAX_NAME, Session
+from dcot.web.session import Session
 from dcot.web.shading import MAX_SHOWN, Piece, shaded
 
 SHOWN_CLASSES = 9  # with a probability, for one document

@@ -27,6 +27,7 @@ if sys.platform != "win32":
     import fcntl
 
 MAX_FILE_BYTES = 1 << 30
+MAX_NAME = 200  # characters of a class
 
 
 @dataclass(frozen=True)
@@ -309,3 +310,13 @@ def _kind_of(path: Path) -> Format:
             "formats can be imported and exported"
         )
     return kinds[path.suffix.lower()]
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot be the name of a class."""
+    if not name.strip() or name != name.strip():
+        raise InvalidParameterError("the name of a class must not be empty or begin with a space")
+    if len(name) > MAX_NAME:
+        raise InvalidParameterError(f"the name of a class has at most {MAX_NAME} characters")
+    if any(not character.isprintable() for character in name):
+        raise InvalidParameterError("the name of a class must not have control characters")

@@ -22,7 +22,7 @@ import numpy as np
 from dcot.errors import DcotError, InvalidParameterError
 from dcot.runtime.files import write_atomically
 from dcot.web.documents import Documents
-from dcot.web.labels import LabelStore
+from dcot.web.labels import LabelStore, check_name
 from dcot.web.learning import Snapshot, choose_next, learn
 from dcot.web.progress import CurveCache, Progress, measure
 from dcot.web.seeds import ranked_by, seed_vector
@@ -30,7 +30,6 @@ from dcot.web.shading import Piece, shaded
 from dcot.web.space import Array, Space, learn_space
 
 MAX_CLASSES = 1000
-MAX_NAME = 200  # characters of a class
 PLANNED = 30  # documents that are chosen at a time
 RANDOM_EVERY = 4  # one document in so many is drawn at random, for an honest accuracy
 REFIT_LABELS, REFIT_SECONDS = 5, 0.8  # refit after so many labels, or so long after the last
@@ -142,7 +141,7 @@ class Session:
         """Give labels; on the disk when this returns. A notice if the file was edited meanwhile."""
         names = {name for name in changes.values() if name}
         for name in names:
-            _check_name(name)
+            check_name(name)
         with self._lock:
             new = [name for name in sorted(names) if name not in self.classes]
             if len(self.classes) + len(new) > MAX_CLASSES:
@@ -161,7 +160,7 @@ class Session:
         )
 
     def add_class(self, name: str) -> None:
-        _check_name(name)
+        check_name(name)
         with self._lock:
             if name not in self.classes:
                 if len(self.classes) >= MAX_CLASSES:
@@ -170,7 +169,7 @@ class Session:
 
     def rename_class(self, old: str, new: str, merge: bool) -> int:
         """Rename a class, or merge it into another that exists; how many labels changed."""
-        _check_name(new)
+        check_name(new)
         with self._lock:
             if old not in self.classes:
                 raise InvalidParameterError(f"there is no class {old!r}")
@@ -198,7 +197,7 @@ class Session:
 
     def set_seeds(self, name: str, words: Sequence[str]) -> None:
         """The seed words of a class; none removes them."""
-        _check_name(name)
+        check_name(name)
         kept = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
         with self._lock:
             others = {own: given for own, given in self.seeds.items() if own != name}
@@ -394,7 +393,7 @@ class Session:
         found = [label.name for label in self.store.labels.values() if label.name]
         names = [*self.classes, *kept.get("classes", []), *found]
         for name in dict.fromkeys(names):
-            _check_name(name)
+            check_name(name)
         self.classes = tuple(dict.fromkeys(names))
         self.seeds = {
             name: tuple(words) for name, words in kept.get("seed_words", {}).items()
@@ -426,12 +425,3 @@ def _read_side(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     return {"classes": classes, "seed_words": words}
-
-
-def _check_name(name: str) -> None:
-    if not name.strip() or name != name.strip():
-        raise InvalidParameterError("the name of a class must not be empty or begin with a space")
-    if len(name) > MAX_NAME:
-        raise InvalidParameterError(f"the name of a class has at most {MAX_NAME} characters")
-    if any(not character.isprintable() for character in name):
-        raise InvalidParameterError("the name of a class must not have control characters")

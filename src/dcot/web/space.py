@@ -111,17 +111,22 @@ class Space:
 
 def learn_space(texts: Sequence[str], seed: int = 0) -> Space | None:
     """Learn a representation from texts; None if they have no words to learn from."""
-    generator = np.random.RandomState(seed)
+    vectorizer = learn_vectorizer(texts, seed)
+    return None if vectorizer is None else space_of(vectorizer, texts, seed)
+
+
+def learn_vectorizer(texts: Sequence[str], seed: int = 0) -> DCoTVectorizer | None:
+    """The same without the vectors of the documents."""
     sample: Sequence[str] = texts
     if len(texts) > MAX_LEARNED_DOCUMENTS:
+        generator = np.random.RandomState(seed)
         chosen = generator.choice(len(texts), MAX_LEARNED_DOCUMENTS, replace=False)
         sample = [texts[row] for row in np.sort(chosen)]
+    vectorizer = DCoTVectorizer(n_prototypes=N_PROTOTYPES, tol=1e-3, random_state=seed)
     try:
-        vectorizer = DCoTVectorizer(n_prototypes=N_PROTOTYPES, tol=1e-3, random_state=seed)
-        vectorizer.fit(sample)
+        return vectorizer.fit(sample)
     except DcotError:
         return None
-    return space_of(vectorizer, texts, seed)
 
 
 def space_of(vectorizer: DCoTVectorizer, texts: Sequence[str], seed: int = 0) -> Space:

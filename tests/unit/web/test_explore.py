@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
+
+import numpy as np
 import pytest
 from tests.unit.web.conftest import Client, texts_and_topics
 from tests.unit.web.test_api import ask
@@ -10,11 +15,14 @@ import dcot
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer, SearchIndex
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.web.documents import Documents
+from dcot.web.explore.atlas import columns_of
 from dcot.web.explore.explorer import Explorer
+from dcot.web.explore.projection import principal, project
 from dcot.web.explore.reading import Query
 from dcot.web.explore.report import confusion_of
 from dcot.web.explore.run import explore_app
 from dcot.web.explore.subject import Corpus, Subject, learn_subject, subject_of
+from dcot.web.labels import LabelStore
 from dcot.web.security import Access
 
 
@@ -159,7 +167,7 @@ def test_hits_are_those_of_the_index_with_shares_that_add_up(client, explorer, c
             assert (reason["like"] is None) == (reason["word"] in ("opec", "output"))
     query = Query.of_text(explorer, "opec output")
     other = Query.of_text(explorer, corpus.documents.texts[hits.ids[0]])
-    row = explorer.space.X[[hits.ids[0]]]
+    row = explorer.X[[hits.ids[0]]]
     together = float(query.values @ other.values) + float(
         (explorer.reader.read(["opec output"]) @ row.T).sum()
     )
@@ -234,6 +242,152 @@ def test_documents_that_are_not_there_yet(words_only, explorer, client_for):
     assert get(client_for(early), "/model")["confusion"] is None
 
 
+# -- the map ----------------------------------------------------------------------------------
+
+
+def mask_of(rows, n):
+    bits = np.zeros(n, dtype=np.uint8)
+    bits[list(rows)] = 1
+    return base64.b64encode(np.packbits(bits, bitorder="little").tobytes()).decode()
+
+
+def test_the_map_has_points_regions_and_columns(client, explorer, corpus):
+    found = get(client, "/map")
+    assert (found["n"], found["total"], found["rows"]) == (96, 96, None)
+    x = np.frombuffer(base64.b64decode(found["x"]), dtype="<u2") / 65535
+    assert x == pytest.approx(explorer.atlas.points[:, 0], abs=1e-4)
+    kinds = {column["name"]: column["kind"] for column in found["columns"]}
+    assert kinds == {
+        "predicted": "category",
+        "label": "category",
+        "day": "date",
+        "place": "category",
+        "size": "number",
+    }
+    labels = next(column for column in found["columns"] if column["name"] == "label")
+    codes = np.frombuffer(base64.b64decode(labels["codes"]), dtype="<u2")
+    assert [labels["values"][code] for code in codes] == list(corpus.labels)
+    words = {word for region in found["regions"] for word in region["words"]}
+    assert words & {"wheat", "oil", "opec", "crude", "corn", "harvest"}
+    lit = get(client, "/lit", q="opec")["rows"]
+    assert lit
+    assert all("opec" in corpus.documents.texts[row] for row in lit)
+
+
+def test_words_that_set_a_region_apart(client, corpus):
+    texts = corpus.documents.texts
+    rows = [row for row, text in enumerate(texts) if "harvest" in text]
+    found = post(client, "/region", mask=mask_of(rows, 96)).json()
+    assert found["count"] == len(rows)
+    first = found["words"][0]
+    assert (first["word"], first["inside"], first["outside"]) == ("harvest", 1.0, 0.0)
+    table = post(client, "/region/csv", mask=mask_of(rows, 96)).text
+    read = list(csv.DictReader(io.StringIO(table)))
+    assert [row["text"] for row in read] == [texts[row] for row in rows]
+    assert read[0]["place"] in "ab"
+    assert post(client, "/region", mask="?").status_code == 422
+    assert post(client, "/region", mask="").json() == {"count": 0, "words": [], "documents": []}
+
+
+def test_a_region_is_given_a_label_that_others_read(corpus, explorer, client_for, tmp_path):
+    path = tmp_path / "labels.csv"
+    found = Explorer(explorer.subject, labels=path)
+    found.index, found.atlas, found.X = explorer.index, explorer.atlas, explorer.X
+    client = client_for(found)
+    assert not path.exists()
+    done = post(client, "/region/label", mask=mask_of([1, 2], 96), name="energy").json()
+    assert done == {"labelled": 2, "kept": 0, "file": "labels.csv"}
+    done = post(client, "/region/label", mask=mask_of([2, 3], 96), name="other").json()
+    assert (done["labelled"], done["kept"]) == (1, 1)
+    assert post(client, "/region/label", mask="", name=" x").status_code == 400
+    found.close()
+    store = LabelStore(path, corpus.documents)
+    assert {row: label.name for row, label in store.labels.items()} == {
+        1: "energy",
+        2: "energy",
+        3: "other",
+    }
+    store.close()
+    without = Explorer(explorer.subject)
+    without.index, without.atlas = explorer.index, explorer.atlas
+    answer = post(client_for(without), "/region/label", mask="", name="x")
+    assert answer.status_code == 400
+
+
+def test_the_map_of_words(words_only, client_for):
+    found = get(client_for(words_only), "/map/words")
+    assert "opec" in found["words"]
+    assert len(base64.b64decode(found["x"])) == 2 * len(found["words"])
+    assert client_for(words_only).get("/api/map").status_code == 409
+
+
+def clusters(n=600, width=40, seed=0):
+    generator = np.random.RandomState(seed)
+    centres = generator.normal(size=(6, width)) * 2
+    return centres[np.arange(n) % 6] + generator.normal(size=(n, width))
+
+
+def kept(vectors, points, k=10):
+    """How many of the nearest vectors are among the nearest points."""
+    from sklearn.neighbors import NearestNeighbors
+
+    near = [
+        NearestNeighbors(n_neighbors=k, metric=metric).fit(a).kneighbors(return_distance=False)
+        for a, metric in ((vectors, "cosine"), (points, "euclidean"))
+    ]
+    return np.mean([len({*a} & {*b}) / k for a, b in zip(*near, strict=True)])
+
+
+def test_the_projection_keeps_neighbours_and_is_the_same_every_time():
+    vectors = clusters()
+    points = project(vectors)
+    assert np.array_equal(points, project(vectors))
+    assert ((points >= 0) & (points <= 1)).all()
+    assert kept(vectors, points) > 1.4 * kept(vectors, principal(vectors)[:, :2])
+    sampled = project(vectors, refined=200)
+    middle = np.array([sampled[np.arange(600) % 6 == k].mean(axis=0) for k in range(6)])
+    own = ((sampled[:, None] - middle) ** 2).sum(axis=2).argmin(axis=1)
+    assert (own == np.arange(600) % 6).mean() > 0.95
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 17])
+def test_the_projection_of_few_or_equal_vectors(n):
+    assert np.isfinite(project(np.ones((n, 5)))).all()
+    assert project(np.eye(n, 7)).shape == (n, 2)
+    assert np.isfinite(project(np.zeros((n, 5)))).all()
+
+
+def test_odd_columns():
+    metadata = [
+        {"when": "1987", "n": "1.5", "same": 1, "id": f"x{k}", "gone": None, "<b>": "a" * 300}
+        for k in range(50)
+    ]
+    metadata[3] = None
+    metadata[4] = {"when": "1999-12", "n": "nan", "same": 1, "id": "", "more": [1]}
+    metadata[5] = metadata[5] | {"when": "2001-02-03", "n": 2.5}
+    metadata[6] = metadata[6] | {"n": -3}
+    found = {column["name"]: column for column in columns_of({}, metadata)}
+    assert {name: column["kind"] for name, column in found.items()} == {
+        "when": "date",
+        "n": "number",
+        "same": "category",
+        "<b>": "category",
+        "more": "category",
+    }
+    assert (found["n"]["low"], found["n"]["high"]) == (-3.0, 2.5)
+    assert len(found["<b>"]["values"][0]) == 200
+
+
+def test_one_document_and_one_class(client_for):
+    for texts, labels in ((["crude oil"], ["a"]), (["crude oil", "", "wheat oil"], ["a"] * 3)):
+        found = Explorer(learn_subject(Corpus(Documents.of(texts, name="few"), labels)))
+        found.prepare()
+        client = client_for(found)
+        assert get(client, "/map")["n"] == len(texts)
+        assert get(client, "/document", row=0)["neighbours"] is not None
+        assert get(client, "/model")["confusion"] is None
+
+
 # -- generated requests -----------------------------------------------------------------------
 
 
@@ -241,6 +395,6 @@ def test_generated_requests_never_break_the_server(client):
     schemathesis = pytest.importorskip("schemathesis")
     schema = schemathesis.openapi.from_dict(client.get("/api/schema").json())
     operations = [result.ok() for result in schema.get_all_operations()]
-    assert len(operations) >= 8
+    assert len(operations) >= 15
     for operation in operations:
         ask(client, operation)

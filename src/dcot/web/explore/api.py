@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,17 +12,22 @@ import scipy.sparse as sp
 from dcot.errors import UnknownTermError
 from dcot.explain import LayerMeaning, Meaning
 from dcot.web.explore import reading
+from dcot.web.explore.atlas import Atlas, packed, telling_terms
 from dcot.web.explore.explorer import Explorer
 from dcot.web.explore.report import model_report
-from dcot.web.routes import Failure, Operation
+from dcot.web.labels import MAX_NAME
+from dcot.web.routes import Download, Failure, Operation
 from dcot.web.schema import integer, record, text
 
 MAX_TEXT = 100_000  # characters to write
 MAX_FROM = 6  # words beside a prototype
 PROTOTYPES = 10  # of each layer
+LIT = 0.35  # of the best score: less than that does not light up
 
 _WORD = text(200, 1)
 _CLASS = text(1000, 1)
+MAX_MASK = 1 << 18  # bytes in base64: a bit for each point
+_MASK = text(MAX_MASK - 1000)
 
 
 class ExploreApi:
@@ -75,6 +81,53 @@ class ExploreApi:
                 {"id": text(1000), "row": integer(0, 10**9), "q": text(2000), "n": integer(1, 50)},
                 failures=early | {404: "No such document"},
             ),
+            Operation("GET", "/map", "Points, regions and columns", self.map, failures=early),
+            Operation("GET", "/map/words", "Words on a map", self.word_map, failures=early),
+            Operation(
+                "GET",
+                "/lit",
+                "Rows of the documents that a query finds, the best first",
+                self.lit,
+                {"q": text(2000, 1), "n": integer(1, 1000)},
+                ["q"],
+                failures=early,
+            ),
+            Operation(
+                "GET",
+                "/preview",
+                "The beginning of a document",
+                self.preview,
+                {"row": integer(0, 10**9)},
+                ["row"],
+                failures=early | {404: "No such document"},
+            ),
+            Operation(
+                "POST",
+                "/region",
+                "The words that set documents of the map apart from the rest, and some of them",
+                self.region,
+                body=record({"mask": _MASK}),
+                max_bytes=MAX_MASK,
+                failures=early,
+            ),
+            Operation(
+                "POST",
+                "/region/csv",
+                "Documents of the map as a table",
+                self.region_csv,
+                body=record({"mask": _MASK}),
+                max_bytes=MAX_MASK,
+                failures=early,
+            ),
+            Operation(
+                "POST",
+                "/region/label",
+                "Give documents of the map a label; those that have one keep it",
+                self.region_label,
+                body=record({"mask": _MASK, "name": text(MAX_NAME, 1)}),
+                max_bytes=MAX_MASK,
+                failures=early,
+            ),
             Operation("GET", "/model", "Selection, estimate, confusions, card", self.model),
             Operation(
                 "GET",
@@ -102,6 +155,7 @@ class ExploreApi:
             "classes": [] if classifier is None else [str(one) for one in classifier.classes_],
             "documents": 0 if corpus is None else len(corpus),
             "examples": explorer.examples,
+            "labels": None if explorer.labels_path is None else explorer.labels_path.name,
             "phase": explorer.phase,
             "problem": explorer.problem,
         }
@@ -142,13 +196,13 @@ class ExploreApi:
             raise Failure(
                 404, f"{word!r} is not a word of this model", near=error.suggestions
             ) from error
-        name, counts = explorer.terms[column], explorer.document_frequency
+        name, known = explorer.terms[column], explorer.X is not None
         prototype = bool(explorer.is_prototype[column])
         meaning = explorer.tracer.meaning(reader.weigh(reader._counted([column])), name, PROTOTYPES)
         cohort = reader.cohort(name, n, None, True) if prototype else ()
         return {
             "word": name,
-            "documents": None if counts is None else int(counts[column]),
+            "documents": int(explorer.document_frequency[column]) if known else None,
             "rank": int((explorer.commonness > explorer.commonness[column]).sum()) + 1,
             "prototype": prototype,
             "layers": [_layer(meaning, part) for part in meaning.layers],
@@ -180,6 +234,64 @@ class ExploreApi:
         if place is None or place >= len(explorer.corpus):
             raise Failure(404, f"there is no document {id if row is None else row!r:.80}")
         return reading.read(explorer, place, q.strip(), n)
+
+    # -- the map ----------------------------------------------------------------------------
+
+    def _atlas(self) -> Atlas:
+        found = self._ready().atlas
+        if found is None:
+            raise Failure(409, "the map is still being drawn")
+        return found
+
+    def map(self) -> dict[str, Any]:
+        return self._atlas().as_json(self.explorer.columns)
+
+    def word_map(self) -> dict[str, Any]:
+        found = self.explorer.word_atlas
+        if found is None:
+            raise Failure(409, "the map is still being drawn")
+        whole = np.round(found.points * 65535).astype("<u2")
+        words = [self.explorer.terms[column] for column in found.columns]
+        return {"words": words, "x": packed(whole[:, 0]), "y": packed(whole[:, 1])}
+
+    def lit(self, q: str, n: int = 300) -> dict[str, Any]:
+        explorer = self._ready()
+        assert explorer.index is not None
+        hits = explorer.index.search(q, n)
+        best = LIT * max((hit.score for hit in hits), default=0.0)
+        rows = [explorer.row_of(hit.id) for hit in hits if hit.score >= best]
+        return {"known": bool(hits.known), "rows": rows}
+
+    def preview(self, row: int) -> dict[str, Any]:
+        explorer = self._ready()
+        if row >= len(explorer.corpus):
+            raise Failure(404, f"there is no document {row}")
+        return reading.listed(explorer, row, np.zeros(0), np.zeros(0))
+
+    def _chosen(self, mask: str) -> Any:
+        try:
+            return self._atlas().chosen(base64.b64decode(mask, validate=True))
+        except ValueError as error:
+            raise Failure(422, f"mask is not base64: {error}") from error
+
+    def region(self, mask: str) -> dict[str, Any]:
+        rows, explorer = self._chosen(mask), self.explorer
+        found = zip(*telling_terms(explorer.X, rows, 24), strict=True) if len(rows) else ()
+        some = rows[:: max(1, len(rows) // 5)][:5]
+        return {
+            "count": len(rows),
+            "words": [
+                {"word": explorer.terms[k], "inside": _short(own), "outside": _short(others)}
+                for k, own, others in found
+            ],
+            "documents": reading.rows_listed(explorer, some.tolist(), len(rows))["documents"],
+        }
+
+    def region_csv(self, mask: str) -> Download:
+        return Download("region.csv", reading.as_csv(self.explorer, self._chosen(mask)), "text/csv")
+
+    def region_label(self, mask: str, name: str) -> dict[str, Any]:
+        return self.explorer.give_label(self._chosen(mask), name)
 
     # -- the model --------------------------------------------------------------------------
 

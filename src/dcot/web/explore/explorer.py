@@ -6,24 +6,31 @@ import threading
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.classifier.explanation import term_shares, vector_shares
 from dcot.core.fit import FittedDCoT
+from dcot.errors import InvalidParameterError
 from dcot.explain import Reader
 from dcot.explain.neighbours import term_lengths
 from dcot.search import SearchIndex
+from dcot.web.explore.atlas import Atlas, columns_of, draw_atlas
+from dcot.web.explore.projection import project
 from dcot.web.explore.report import Confusion, confusion_of, model_report
 from dcot.web.explore.subject import Corpus, Subject
+from dcot.web.labels import LabelStore, check_name
 from dcot.web.shading import Piece, shaded, shares_of
-from dcot.web.space import Space, space_of
 
 Array = NDArray[Any]
 
 BLOCK = 4096  # documents that are classified at a time
+MAX_WORDS = 2000  # on the map of words
+TOO_COMMON = -2.6  # minus idf: words of more than a fifth of the documents are not drawn
 MAX_CLASSES = 6  # shown with a probability
 
 
@@ -36,6 +43,14 @@ class Decision:
     why: str
 
 
+@dataclass(frozen=True)
+class WordAtlas:
+    """Columns of words, the most common first, and their points on the unit square."""
+
+    columns: Array
+    points: Array
+
+
 class Explorer:
     """A subject, and values that a background thread fills in one after the other.
 
@@ -43,23 +58,30 @@ class Explorer:
     ----------
     reader : answers questions about words
     tracer : the same, quicker at what texts mean
-    space : the documents as vectors; None until they are read
+    X : weighted terms of the documents, CSR; None until they are read
     best : the column of each document's most probable class; None without a classifier
     index : for searching
     confusion : what held-out documents are taken for
+    atlas, columns : the map of documents, and what it can be coloured by
+    word_atlas : the map of words
     phase : ``"reading"`` documents, ``"drawing"`` the map, ``"ready"``, or ``"failed"``
     problem : why it failed
     """
 
-    def __init__(self, subject: Subject, seed: int = 0) -> None:
-        self.subject, self.seed = subject, seed
+    def __init__(self, subject: Subject, seed: int = 0, labels: Path | None = None) -> None:
+        self.subject, self.seed, self.labels_path = subject, seed, labels
+        self._lock = threading.Lock()
+        self._store: LabelStore | None = None
         self.reader: Reader = subject.vectorizer._reader()
         self.tracer = _in_double_precision(self.reader)
         self.phase, self.problem = "reading", ""
-        self.space: Space | None = None
+        self.X: Any = None
         self.best: Array | None = None
         self.index: SearchIndex | None = None
         self.confusion: Confusion | None = None
+        self.atlas: Atlas | None = None
+        self.word_atlas: WordAtlas | None = None
+        self.columns: list[dict[str, Any]] = []
         self._thread = threading.Thread(target=self._prepare, name="dcot-explore", daemon=True)
 
     def start(self) -> None:
@@ -71,7 +93,11 @@ class Explorer:
         self._thread.join()
 
     def close(self) -> None:
-        """Let go of files."""
+        """Let go of the file of labels."""
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+                self._store = None
 
     def _prepare(self) -> None:
         try:
@@ -84,7 +110,7 @@ class Explorer:
         subject = self.subject
         if subject.corpus is not None:
             texts = subject.corpus.documents.texts
-            self.space = space_of(subject.vectorizer, texts, self.seed)
+            self.X = sp.csr_array(subject.vectorizer.weigh(texts))
             index = subject.index
             if index is None:
                 index = SearchIndex(subject.vectorizer).add(list(texts))
@@ -92,7 +118,34 @@ class Explorer:
             self.index = index
             self.confusion = confusion_of(subject)
         self.reader = replace(self.reader, lengths=term_lengths(self.reader.layers))
+        self.phase = "drawing"
+        if self.index is not None:
+            now = self.index._snapshot
+            assert now.vectors is not None
+            vectors = now.vectors.array
+            vectors = vectors if now.live.all() else vectors[now.live]
+            self.atlas = draw_atlas(vectors, self.X, self.terms, self.seed)
+            self.columns = self._columns(self.atlas.rows)
+        self.word_atlas = self._draw_words()
         self.phase = "ready"
+
+    def _columns(self, rows: Array) -> list[dict[str, Any]]:
+        """What the map can be coloured by."""
+        corpus, named = self.corpus, {}
+        if self.best is not None:
+            named["predicted"] = [self.predicted_name(row) for row in rows]
+        if corpus.labels:
+            named["label"] = [corpus.labels[row] for row in rows]
+        metadata = [corpus.metadata[row] for row in rows] if corpus.metadata else ()
+        return columns_of(named, metadata)
+
+    def _draw_words(self) -> WordAtlas:
+        """A map of the most common words, by what they mean in the last layer."""
+        order = np.argsort(-self.commonness, kind="stable")
+        telling = order[self.commonness[order] < TOO_COMMON]
+        order = (telling if len(telling) > 50 else order)[:MAX_WORDS]
+        points = project(self.reader.vectors(order.tolist()), seed=self.seed)
+        return WordAtlas(order, points)
 
     def _classified(self) -> Array | None:
         """The most probable class of every document."""
@@ -136,6 +189,21 @@ class Explorer:
             return None
         return str(classifier.classes_[self.best[row]])
 
+    def give_label(self, rows: Array, name: str) -> dict[str, Any]:
+        """Label documents that have no label yet; on the disk when this returns."""
+        check_name(name)
+        if self.labels_path is None:
+            raise InvalidParameterError("there is no file for labels: start with -o labels.csv")
+        with self._lock:
+            if self._store is None:  # made with the first label, not before
+                self._store = LabelStore(self.labels_path, self.corpus.documents)
+            self._store.refresh()
+            known = self._store.labels
+            new = {int(row): name for row in rows if int(row) not in known}
+            if new:
+                self._store.set(new, "region")
+        return {"labelled": len(new), "kept": len(rows) - len(new), "file": self.labels_path.name}
+
     @cached_property
     def report(self) -> dict[str, Any]:
         return model_report(self.subject, self.confusion)
@@ -173,11 +241,9 @@ class Explorer:
         return [self.terms[column] for column in best]
 
     @cached_property
-    def document_frequency(self) -> Array | None:
+    def document_frequency(self) -> Array:
         """How many documents have each term."""
-        if self.space is None:
-            return None
-        return np.bincount(self.space.X.indices, minlength=len(self.terms))
+        return np.bincount(self.X.indices, minlength=len(self.terms))
 
     @cached_property
     def examples(self) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.explain.tracing import Trace
@@ -18,6 +19,7 @@ Array = NDArray[Any]
 
 SNIPPET = 320  # characters
 REASONS = 4
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,26 @@ def read(explorer: Explorer, row: int, text: str, k: int) -> dict[str, Any]:
     }
 
 
+def as_csv(explorer: Explorer, rows: Array) -> str:
+    """Documents with all that is known about them. Cells that look like formulas are text."""
+    corpus = explorer.corpus
+    entries = [corpus.metadata[row] or {} for row in rows] if corpus.metadata else [{}] * len(rows)
+    names = list(dict.fromkeys(name for entry in entries for name in entry))
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(map(_harmless, ["id", "label", "predicted", *names, "text"]))
+    for row, entry in zip(rows.tolist(), entries, strict=True):
+        known = [explorer.label(row), explorer.predicted_name(row)]
+        known += [entry.get(name) for name in names]
+        cells = [corpus.documents.ids[row], *known, corpus.documents.texts[row]]
+        writer.writerow(map(_harmless, cells))
+    return file.getvalue()
+
+
+def _harmless(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in FORMULA else value
+
+
 def own_shares(explorer: Explorer, row: int) -> tuple[Array, Array, str]:
     """The terms of a document, their shares in the decision or in its meaning, and in which."""
     terms = _terms(explorer, row)
@@ -173,8 +195,7 @@ def _reasons(explorer: Explorer, query: Query, columns: Array, shares: Array) ->
 
 
 def _terms(explorer: Explorer, row: int) -> Any:
-    assert explorer.space is not None
-    return sp.csr_array(explorer.space.X[[row]])
+    return explorer.X[[row]]
 
 
 def _shown(metadata: Any) -> list[list[str]]:

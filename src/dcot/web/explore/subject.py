@@ -11,7 +11,7 @@ from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.search import SearchIndex
 from dcot.vectorizer import DCoTVectorizer
 from dcot.web.documents import Documents
-from dcot.web.space import learn_space
+from dcot.web.space import learn_vectorizer
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ def learn_subject(corpus: Corpus, seed: int = 0) -> Subject:
         model = DCoTClassifier(random_state=seed).fit(list(texts), list(corpus.labels))
         assert model.vectorizer_ is not None
         return Subject(name, model.vectorizer_, model, corpus, learned_here=True)
-    space = learn_space(texts, seed)
-    if space is None:
+    vectorizer = learn_vectorizer(texts, seed)
+    if vectorizer is None:
         raise InvalidInputError(
             f"{name} has no words to learn from: expected documents of a few words each"
         )
-    return Subject(name, space.vectorizer, None, corpus, learned_here=True)
+    return Subject(name, vectorizer, None, corpus, learned_here=True)

@@ -4,6 +4,7 @@ import { $, h, plural } from "./dom.js";
 import { followLinks, here } from "./route.js";
 import { get, offline } from "./source.js";
 import { documentsView } from "./view-documents.js";
+import { mapView } from "./view-map.js";
 import { modelView } from "./view-model.js";
 import { wordsView } from "./view-words.js";
 import { writeView } from "./view-write.js";
@@ -11,6 +12,7 @@ import { writeView } from "./view-write.js";
 const VIEWS = {
   "/write": { title: "Write", show: writeView },
   "/words": { title: "Words", show: wordsView },
+  "/map": { title: "Map", show: mapView },
   "/documents": { title: "Documents", show: documentsView },
   "/model": { title: "Model", show: modelView },
 };

@@ -1,0 +1,259 @@
+// The map of documents, and the map of words: look, search, colour, filter, and draw around a region.
+
+import { colouring, NOTHING, shown, unpack } from "./colours.js";
+import { announce, h, percent, plural, shaded, whole } from "./dom.js";
+import { inside, MapCanvas } from "./map-canvas.js";
+import { go, link, note } from "./route.js";
+import { download, head, saveCsv, savePng } from "./save.js";
+import { get, offline, post } from "./source.js";
+import { whenReady } from "./waiting.js";
+
+export function mapView(root, query, about) {
+  let close = () => {};
+  const words = query.of === "words" || !about.documents;
+  const stop = whenReady(root, about, async () => {
+    try {
+      close = words ? wordMap(root, query, about, await get("/map/words")) : documentMap(root, query, about, await get("/map"));
+    } catch (error) {
+      root.append(h("div.card.empty", {}, h("p", {}, error.message)));
+    }
+  }, { drawn: true });
+  return () => { stop(); close(); };
+}
+
+function unpacked(answer) {
+  const scale = (codes) => Float32Array.from(codes, (code) => code / 65535);
+  return { x: scale(unpack(answer.x, Uint16Array)), y: scale(unpack(answer.y, Uint16Array)) };
+}
+
+const tabs = (words, about) => about.documents > 0 && h("div.tabs", { role: "group", "aria-label": "Map of" },
+  h("button", { "aria-pressed": String(!words), onclick: () => go("/map") }, "Documents"),
+  h("button", { "aria-pressed": String(words), onclick: () => go("/map", { of: "words" }) }, "Words"));
+
+const start = (query) => ({ x: Number(query.x ?? 0.5), y: Number(query.y ?? 0.5), zoom: Number(query.zoom ?? 1) });
+const short = (value) => Number(value.toFixed(3));
+
+function zoomButtons(map) {
+  return h("div.zoom", { role: "group", "aria-label": "Zoom" },
+    h("button", { "aria-label": "Enlarge", onclick: () => map().zoomBy(1.5) }, "+"),
+    h("button", { "aria-label": "Reduce", onclick: () => map().zoomBy(1 / 1.5) }, "−"),
+    h("button", { "aria-label": "Show the whole map", onclick: () => map().go({ x: 0.5, y: 0.5, zoom: 1 }) }, "⤢"));
+}
+
+/** Follow changes between light and dark. */
+function onScheme(f) {
+  const media = matchMedia("(prefers-color-scheme: dark)");
+  media.addEventListener("change", f);
+  return () => media.removeEventListener("change", f);
+}
+
+// -- words -----------------------------------------------------------------------------------
+
+function wordMap(root, query, about, answer) {
+  const { x, y } = unpacked(answer);
+  const names = answer.words.map((text, k) => ({ level: 0, x: x[k], y: y[k], text }));
+  const canvas = h("canvas.map", { tabIndex: 0, role: "img", "aria-label": `Map of ${answer.words.length} words. Arrow keys move, plus and minus zoom, Enter opens the word in the middle.` });
+  let colour = colouring(null).of();
+  const scene = () => ({ n: x.length, x, y, colour: () => colour, state: () => 1, ring: -1, names, words: true });
+  const open = (k) => k >= 0 && go("/words", { word: answer.words[k] });
+  const map = new MapCanvas(canvas, scene, { moved: (view) => note("/map", { of: "words", x: short(view.x), y: short(view.y), zoom: short(view.zoom) }), pointed: (k) => { canvas.style.cursor = k >= 0 ? "pointer" : ""; }, pressed: open });
+  root.append(
+    head("Map of words", `The ${plural(answer.words.length, "most common word")}: those that are used alike lie together. Enlarge it to see more of them; press one to look it up.`,
+      download("CSV", () => saveCsv("words-map.csv", ["word", "x", "y"], answer.words.map((word, k) => [word, short(x[k]), short(y[k])]))), download("PNG", () => savePng("words-map.png", canvas))),
+    tabs(true, about) || "", h("div.map-frame.card", {}, canvas, zoomButtons(() => map)));
+  map.go(start(query));
+  const stop = onScheme(() => { colour = colouring(null).of(); map.draw(); });
+  return () => { stop(); map.close(); };
+}
+
+// -- documents -------------------------------------------------------------------------------
+
+function documentMap(root, query, about, answer) {
+  const { n } = answer;
+  const { x, y } = unpacked(answer);
+  const rows = answer.rows ? unpack(answer.rows, Uint32Array) : null;
+  const row = (k) => (rows ? rows[k] : k);
+  const placeOf = (wanted) => (rows ? rows.indexOf(wanted) : wanted < n ? wanted : -1);
+  const columns = answer.columns.map((one) => ({ ...one, codes: unpack(one.codes, Uint16Array) }));
+  const dates = columns.find((one) => one.kind === "date");
+  let column = columns.find((one) => one.name === query.colour) || (query.colour === undefined && columns.find((one) => one.kind === "category")) || null;
+  let colours = colouring(column);
+  let only = new Set(), period = [0, 65534], lit = null, chosen = null, ring = query.row === undefined ? -1 : placeOf(Number(query.row)), asked = 0;
+
+  const canvas = h("canvas.map", { tabIndex: 0, role: "img", "aria-label": `Map of ${plural(n, "document")}. Arrow keys move, plus and minus zoom, Enter opens the document in the middle.` });
+  const tip = h("div.tip", { hidden: true, role: "tooltip" });
+  const panel = h("aside.panel.stack", { "aria-label": "Details", "aria-live": "polite" });
+  const legend = h("div.map-legend"), time = h("div.time");
+  const input = h("input", { type: "search", id: "light", value: query.q || "", placeholder: "Search lights up …", maxLength: 2000 });
+  const pick = h("select", { id: "colour", onchange: () => { column = columns.find((one) => one.name === pick.value) || null; only = new Set(); recolour(); remember(); } },
+    h("option", { value: "", selected: !column }, "nothing"), columns.map((one) => h("option", { value: one.name, selected: one === column }, one.name)));
+  const lassoButton = h("button", { "aria-pressed": "false", title: "Draw around documents (or hold Shift)", onclick: () => { map.lassoing = !map.lassoing; lassoButton.setAttribute("aria-pressed", String(map.lassoing)); canvas.classList.toggle("lassoing", map.lassoing); } }, "Draw around");
+
+  const visible = (k) => {
+    if (dates && (period[0] > 0 || period[1] < 65534)) {
+      const code = dates.codes[k];
+      if (code === NOTHING || code < period[0] || code > period[1]) return false;
+    }
+    return !only.size || only.has(column.codes[k]);
+  };
+  // 0 is not drawn, 1 is pale, 2 as usual, 3 stands out
+  const state = (k) => {
+    if (!visible(k)) return 0;
+    if (chosen) return chosen.has(k) ? 2 : 1;
+    if (lit) return lit.has(k) ? 3 : 1;
+    return 2;
+  };
+  const scene = () => ({ n, x, y, colour: (k) => colours.of(column ? column.codes[k] : 0), state, ring, names: answer.regions, words: false });
+  const remember = () => note("/map", { colour: column ? column.name : columns.length ? "" : undefined, q: input.value, row: ring >= 0 ? row(ring) : "", ...(map.view.zoom === 1 ? {} : { x: short(map.view.x), y: short(map.view.y), zoom: short(map.view.zoom) }) });
+  const map = new MapCanvas(canvas, scene, { moved: remember, pointed: point, pressed: (k) => { ring = k; remember(); map.draw(); k >= 0 ? showDocument(k) : showNothing(); }, enclosed: (polygon) => select((k) => inside(x[k], y[k], polygon)) });
+
+  // -- one document --------------------------------------------------------------------------
+
+  let tipped = -1;
+  async function point(k, [px, py]) {
+    canvas.style.cursor = k >= 0 ? "pointer" : "";
+    if (k !== tipped) tip.hidden = true;
+    tipped = k;
+    if (k < 0) return;
+    const number = ++asked;
+    await new Promise((done) => setTimeout(done, 80));
+    if (number !== asked || tipped !== k) return;
+    const one = await get("/preview", { row: row(k) });
+    if (tipped !== k) return;
+    tip.replaceChildren(h("span.snippet", { dir: "auto" }, shaded(one.pieces)));
+    tip.style.left = `${Math.min(px / map.dense + 12, Math.max(0, canvas.clientWidth - 300))}px`;
+    tip.style.top = `${py / map.dense + 16}px`;
+    tip.hidden = false;
+  }
+
+  async function showDocument(k) {
+    const one = await get("/preview", { row: row(k) });
+    const known = columns.map((other) => [other.name, other.codes[k] === NOTHING ? "" : other.kind === "category" ? other.values[other.codes[k]] : shown(other, other.codes[k])]).filter(([, value]) => value !== "");
+    panel.replaceChildren(h("h2", { dir: "auto" }, `Document ${one.id}`), h("p.snippet", { dir: "auto" }, shaded(one.pieces)),
+      h("dl.facts", {}, known.map(([name, value]) => [h("dt", { dir: "auto" }, name), h("dd", { dir: "auto" }, value)])), h("p", {}, link("/documents", { id: one.id }, "Read it")));
+  }
+
+  function showNothing() {
+    chosen = null;
+    map.lasso = null;
+    map.draw();
+    panel.replaceChildren(h("h2", {}, "Look closer"), h("p.muted.small", {}, "Press a point to see its document. Scroll or press + to enlarge; finer regions then get names of their own."),
+      h("p.muted.small", {}, "Draw around a region to see the words that set it apart, to keep it as a table, or to give it a label."),
+      h("p", {}, h("button", { onclick: () => select(onScreen) }, "Select what is on the screen")));
+  }
+
+  // -- a region ------------------------------------------------------------------------------
+
+  const onScreen = (k) => {
+    const [px, py] = map.at(x[k], y[k]);
+    return px >= 0 && py >= 0 && px <= canvas.width && py <= canvas.height;
+  };
+
+  async function select(belongs) {
+    chosen = new Set();
+    for (let k = 0; k < n; k++) if (visible(k) && belongs(k)) chosen.add(k);
+    map.draw();
+    if (!chosen.size) return showNothing();
+    const mask = new Uint8Array(Math.ceil(n / 8));
+    for (const k of chosen) mask[k >> 3] |= 1 << (k & 7);
+    let text = "";
+    for (const byte of mask) text += String.fromCharCode(byte);
+    const packed = btoa(text);
+    panel.replaceChildren(h("p.waiting", {}, "One moment …"));
+    try {
+      showRegion(packed, await post("/region", { mask: packed }));
+    } catch (error) {
+      panel.replaceChildren(h("p", {}, error.message));
+    }
+  }
+
+  function showRegion(mask, found) {
+    announce(`${plural(found.count, "document")} selected.`);
+    const name = h("input", { type: "text", id: "region-label", maxLength: 200, placeholder: "Label", autocomplete: "off" });
+    const said = h("p.small.muted", { role: "status" });
+    const label = async (event) => {
+      event.preventDefault();
+      try {
+        const done = await post("/region/label", { mask, name: name.value.trim() });
+        said.textContent = `${plural(done.labelled, "label")} saved to ${done.file}${done.kept ? `; ${whole(done.kept)} had a label already and keep it` : ""}.`;
+      } catch (error) {
+        said.textContent = error.message;
+      }
+    };
+    panel.replaceChildren(
+      h("div.row", {}, h("h2", {}, plural(found.count, "document")), h("button.quiet.end", { onclick: showNothing }, "Clear")),
+      h("h3", {}, "Words that set them apart"),
+      found.words.length ? h("div.chips", {}, found.words.map((one) => h("a.chip", { href: "#", dir: "auto", title: `in ${percent(one.inside)} of these, ${percent(one.outside, 1)} of the others`, onclick: (event) => { event.preventDefault(); go("/words", { word: one.word }); } }, one.word, h("small.muted", {}, percent(one.inside))))) : h("p.muted.small", {}, "None does."),
+      h("h3", {}, "Some of them"), found.documents.map((one) => h("p.snippet.small", { dir: "auto" }, link("/documents", { id: one.id }, one.id), " ", shaded(one.pieces))),
+      h("div.row", {}, download("CSV", () => regionCsv(mask))),
+      offline ? "" : h("form.stack", { onsubmit: label }, h("label.small.muted", { htmlFor: "region-label" }, `Give them a label (in ${about.labels})`), h("div.row.tight", {}, name, h("button.primary", {}, "Label")), said));
+  }
+
+  async function regionCsv(mask) {
+    if (offline) {
+      const found = await post("/region/rows", { mask });
+      return saveCsv("region.csv", ["id", "label", "predicted", "text"], found.map((one) => [one.id, one.label, one.predicted, one.text]));
+    }
+    const response = await fetch("/api/region/csv", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ mask }) });
+    const url = URL.createObjectURL(await response.blob());
+    h("a", { href: url, download: "region.csv" }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+  }
+
+  // -- search, colours and time --------------------------------------------------------------
+
+  async function light() {
+    const q = input.value.trim();
+    const found = q ? await get("/lit", { q }) : null;
+    lit = found?.rows.length ? new Set(found.rows.map(placeOf).filter((k) => k >= 0)) : null;
+    if (q) announce(lit ? `${plural(lit.size, "document")} lit.` : "Nothing found.");
+    input.setCustomValidity(q && !lit ? "Nothing found" : "");
+    map.draw();
+  }
+
+  function recolour() {
+    colours = colouring(column);
+    const toggle = (code) => { if (!only.delete(code)) only.add(code); recolour(); };
+    const categories = colours.legend.slice(0, 30).map((one) => h("button.key-row", { "aria-pressed": String(only.has(one.code)), title: `Show only ${one.name}`, onclick: () => toggle(one.code) },
+      h("i", { style: { background: one.colour } }), h("span.name", { dir: "auto" }, one.name), h("span.muted.number", {}, whole(one.count))));
+    const scale = colours.ramp && h("div.ramp", {}, h("span", {}, shown(column, 0)), h("i", { style: { background: `linear-gradient(to right, ${colours.ramp.join(", ")})` } }), h("span", {}, shown(column, 65534)));
+    legend.replaceChildren(...[scale, ...categories].filter(Boolean), only.size ? h("button.quiet", { onclick: () => { only = new Set(); recolour(); } }, "Show all") : "",
+      colours.legend.length > 30 ? h("p.muted.small", {}, `and ${colours.legend.length - 30} more`) : "");
+    map.draw();
+  }
+
+  function timeSlider() {
+    const text = h("output.small.muted.number");
+    const handle = (place, label) => h("input", { type: "range", min: 0, max: 65534, step: 1, value: period[place], "aria-label": label, oninput: (event) => {
+      period[place] = Number(event.target.value);
+      if (period[0] > period[1]) period = [Math.min(...period), Math.max(...period)];
+      said();
+      map.draw();
+    } });
+    const said = () => { text.textContent = `${shown(dates, period[0])} to ${shown(dates, period[1])}`; };
+    said();
+    time.replaceChildren(h("span.small.muted", {}, dates.name), handle(0, `${dates.name} from`), handle(1, `${dates.name} to`), text);
+  }
+
+  const stated = answer.n < answer.total ? ` A random ${whole(answer.n)} of ${plural(answer.total, "document")} are drawn.` : "";
+  root.append(
+    head("Map of documents", `Every point is a document; those with a similar meaning lie together, and regions are named by the words that set them apart.${stated}`,
+      download("CSV", () => saveCsv("map.csv", ["row", "x", "y"], Array.from(x, (value, k) => [row(k), short(value), short(y[k])]))), download("PNG", () => savePng("map.png", canvas))),
+    h("div.map-tools", {}, tabs(false, about),
+      h("form.row.tight", { role: "search", onsubmit: (event) => { event.preventDefault(); remember(); light(); } }, h("label.unseen", { htmlFor: "light" }, "Search on the map"), input),
+      columns.length > 0 && h("span.row.tight", {}, h("label.small.muted", { htmlFor: "colour" }, "Colour"), pick), lassoButton, dates && time),
+    h("div.map-grid", {}, h("div.map-frame.card", {}, canvas, zoomButtons(() => map), tip), h("div.stack", {}, legend, panel)));
+  input.addEventListener("search", () => { remember(); light(); });
+  if (dates) timeSlider();
+  recolour();
+  showNothing();
+  map.view = start(query);
+  if (ring >= 0) {
+    map.view = query.zoom ? map.view : { x: x[ring], y: y[ring], zoom: 3 };
+    showDocument(ring);
+  }
+  map.draw();
+  if (input.value) light();
+  const stop = onScheme(recolour);
+  return () => { stop(); map.close(); };
+}
