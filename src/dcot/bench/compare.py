@@ -11,23 +11,23 @@ import os
 from collections.abc import Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dcot import datasets
 from dcot.bench.experiments import WORK
 from dcot.bench.experiments.accuracy import ALL, COMPARE, jobs
-from dcot.bench.jobs import Context, Runner, default_workers
+from dcot.bench.jobs import Context, Runner
 from dcot.bench.paper import Run, extra_systems
 from dcot.bench.profiles import Profile
 from dcot.bench.report import Results, write_report
 from dcot.bench.store import Store
 from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER
-from dcot.bench.tasks import Task, task_of
+from dcot.bench.tasks import Task, load_corpus, task_of
 from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.runtime.extras import require
 from dcot.runtime.progress import Progress, silent
+from dcot.runtime.resources import n_cores
 
 __all__ = ["run"]
 
@@ -98,7 +98,7 @@ def run(
     context = Context(profile, folder / "features", data, extra, given={task.name: task})
     planned = list(jobs(context, [COMPARE]))
     store = Store(folder / "cells")
-    count = default_workers() if workers is None else workers
+    count = n_cores() if workers is None else workers
     failures = Runner(context, store, WORK, count).run(planned, progress)
     results = Results.collect(store, planned, context, failures, [COMPARE])
     report = write_report(results, folder, f"Few labels on {task.name}: a comparison")
@@ -117,10 +117,7 @@ def _task(
         return task_of(corpus)
     path = Path(corpus)
     if str(corpus) in datasets.available() and not path.exists():
-        options: dict[str, Any] = {} if str(corpus) == "everyday" else {"data_dir": data}
-        if str(corpus) == "reuters-text":
-            options["subset"] = "single"  # one label per document
-        return task_of(datasets.load(str(corpus), **options))
+        return task_of(load_corpus(str(corpus), data))
     if path.is_dir():
         return task_of(datasets.load_folder(path, test_share=test_share))
     if label is None:

@@ -24,14 +24,14 @@ from dcot.bench.features import Block, Blocks
 from dcot.bench.protocol import Candidate, choose, default_class_weight, ridge_predictions
 from dcot.bench.report.tables import Table
 from dcot.bench.systems.dcot import outputs_of
-from dcot.bench.tasks import STAND_IN
+from dcot.bench.tasks import load_corpus
 from dcot.classifier import DCoTClassifier
 from dcot.classifier.embedding import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
 from dcot.classifier.selection import EMBEDDING_WEIGHTS
-from dcot.datasets import Corpus, load
+from dcot.datasets import Corpus
 from dcot.errors import DatasetMissingError, InvalidParameterError
 from dcot.estimator import DCoT
-from dcot.loading import load as load_model
+from dcot.persistence.loading import load as load_model
 from dcot.runtime.files import write_atomically
 from dcot.runtime.progress import Progress, announce, silent
 from dcot.vectorizer import DCoTVectorizer
@@ -300,11 +300,8 @@ def _corpora(
     names: Sequence[str], data: str | os.PathLike[str] | None, progress: Progress
 ) -> Iterator[Held]:
     for name in names:
-        options: dict[str, Any] = {} if name == STAND_IN else {"data_dir": data}
-        if name == "reuters-text":
-            options["subset"] = "single"  # one label per document
         try:
-            yield Held.of(load(name, **options), name)
+            yield Held.of(load_corpus(name, data), name)
         except DatasetMissingError as error:
             announce(progress, f"{name} is left out: {error}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -245,14 +244,6 @@ def _start_worker(runner: Runner) -> None:
 
 def _compute(job: Job) -> Failure | None:
     return _WORKER[0].compute(job)
-
-
-def default_workers() -> int:
-    """As many as this process may use cores."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS or Windows
-        return os.cpu_count() or 1
 
 
 def predicted(jobs: Sequence[Job], workers: int) -> float:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dcot.bench.experiments import EXPERIMENTS, WORK, plan
-from dcot.bench.jobs import Context, Failure, Job, Runner, default_workers, predicted
+from dcot.bench.jobs import Context, Failure, Job, Runner, predicted
 from dcot.bench.profiles import Profile, profile_of
 from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.report.tables import Table
@@ -22,6 +22,7 @@ from dcot.datasets._files import search_dirs
 from dcot.errors import InvalidParameterError
 from dcot.runtime.extras import require
 from dcot.runtime.progress import Progress, announce, format_duration, silent
+from dcot.runtime.resources import n_cores
 
 __all__ = ["Run", "dry_run", "run"]
 
@@ -104,7 +105,7 @@ def dry_run(
 
 
 def _runner(context: Context, out: str | os.PathLike[str], workers: int | None) -> Runner:
-    count = default_workers() if workers is None else workers
+    count = n_cores() if workers is None else workers
     return Runner(context, Store(Path(out) / "cells"), WORK, count)
 
 

@@ -23,6 +23,7 @@ from typing import Any
 from dcot._version import __version__
 from dcot.errors import DatasetError
 from dcot.runtime.files import write_atomically
+from dcot.runtime.resources import n_cores
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars", "threadpoolctl")
 RIVALS = ("sentence-transformers", "torch", "wordllama")  # where they are installed
@@ -62,7 +63,7 @@ def hardware() -> dict[str, str | int]:
         "system": platform.system(),
         "architecture": platform.machine(),
         "processor": _processor(),
-        "cores": _cores(),
+        "cores": n_cores(),
     }
     if memory := _memory():
         facts["memory_gb"] = round(memory / 1e9)
@@ -76,13 +77,6 @@ def _processor() -> str:
         return platform.processor() or "unknown"
     match = re.search(r"model name\s*:\s*(.+)", text)
     return match[1].strip() if match else platform.processor() or "unknown"
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS or Windows
-        return os.cpu_count() or 1
 
 
 def _memory() -> int:

@@ -22,7 +22,7 @@ DataDir = str | os.PathLike[str] | None
 # The name of an experiment's corpus, and how the registry of corpora calls it.
 CORPORA: dict[str, tuple[str, dict[str, Any]]] = {
     "reuters": ("reuters-matrix", {}),
-    "reuters-text": ("reuters-text", {"subset": "single"}),
+    "reuters-text": ("reuters-text", {}),
     "dmoz": ("dmoz", {}),
     "r8": ("r8", {}),
     "r52": ("r52", {}),
@@ -165,15 +165,20 @@ def load_task(name: str, data_dir: DataDir = None, *, stand_in: bool = False) ->
 
     One that is there, but is not what it should be, is an error.
     """
-    registered, options = CORPORA[name]
-    if name != STAND_IN:
-        options = {**options, "data_dir": data_dir}
     try:
-        return task_of(datasets.load(registered, **options), name)
+        return task_of(load_corpus(CORPORA[name][0], data_dir), name)
     except DatasetMissingError:
         if not stand_in:
             raise
         return replace(_stand_in(), name=f"{STAND_IN}, standing in for {name}", stands_for=name)
+
+
+def load_corpus(name: str, data_dir: DataDir = None) -> datasets.Corpus:
+    """A corpus of `dcot.datasets`, with one label per document."""
+    options: dict[str, Any] = {} if name == STAND_IN else {"data_dir": data_dir}
+    if name == "reuters-text":
+        options["subset"] = "single"
+    return datasets.load(name, **options)
 
 
 @cache

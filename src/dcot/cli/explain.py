@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.session import Session, table
+
+if TYPE_CHECKING:
+    from dcot import DCoTClassifier
+    from dcot.explain import Meaning
 
 READABLE = ("DCoTVectorizer", "DCoT", "DCoTClassifier")
 EXAMPLES = {
@@ -96,7 +100,7 @@ def _read(text: str) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def _meaning(found: Any, k: int) -> dict[str, Any]:
+def _meaning(found: Meaning, k: int) -> dict[str, Any]:
     return {
         "text": found.text,
         "words": [
@@ -116,7 +120,7 @@ def _meaning(found: Any, k: int) -> dict[str, Any]:
     }
 
 
-def _show(session: Session, found: Any, k: int) -> None:
+def _show(session: Session, found: Meaning, k: int) -> None:
     """A document: what each prototype's value comes from."""
     for part in found.layers:
         session.show(f"Layer {part.layer}")
@@ -139,7 +143,9 @@ def _largest(words: Any, shares: Any) -> str:
     return ", ".join(f"{word} {share:+.3f}" for share, word in ranked[:3])
 
 
-def _decision(session: Session, model: Any, document: str, target: str | None, k: int) -> None:
+def _decision(
+    session: Session, model: DCoTClassifier, document: str, target: str | None, k: int
+) -> None:
     """Which words moved a classifier."""
     found = model.explain(document, _class_named(model, target))
     if session.json:
@@ -167,7 +173,7 @@ def _decision(session: Session, model: Any, document: str, target: str | None, k
         session.say("* in no labelled document: it counts through its prototypes.")
 
 
-def _class_named(model: Any, target: str | None) -> Any:
+def _class_named(model: DCoTClassifier, target: str | None) -> Any:
     """The class that is written so; a number is text on a command line."""
     if target is None:
         return None

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dcot.cli.errors import UserError
+
+if TYPE_CHECKING:
+    from dcot import DCoTClassifier, DCoTVectorizer, SearchIndex
+
+    Model = DCoTClassifier | DCoTVectorizer | SearchIndex
 
 
 def check_target(path: Path, kind: str) -> None:
@@ -46,7 +51,7 @@ def load_model(path: Path, *kinds: str, hint: str = "", mmap: bool = False) -> A
     return model
 
 
-def save_model(model: Any, path: Path, precision: str | None) -> int:
+def save_model(model: Model, path: Path, precision: str | None) -> int:
     """Save a model as if nobody had watched it train; its size in bytes."""
     if hasattr(model, "set_params"):
         model.set_params(verbose=False)

@@ -15,6 +15,7 @@ from dcot.runtime.progress import documents_done
 from dcot.runtime.terminal import one_line
 
 if TYPE_CHECKING:
+    from dcot import DCoTClassifier
     from dcot.cli.corpus import Batch
 
 Rows = dict[str, list[Any]]
@@ -123,7 +124,7 @@ def kept(batch: Batch, names: list[str]) -> Rows:
     }
 
 
-def predictions(classifier: Any, texts: list[str], top: int = 1) -> Rows:
+def predictions(classifier: DCoTClassifier, texts: list[str], top: int = 1) -> Rows:
     """Prediction and probability of each text, and the next classes with theirs."""
     import numpy as np
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.session import Session, table
+
+if TYPE_CHECKING:
+    from dcot import SearchIndex
+    from dcot.search.results import Hit, Hits
 
 EXAMPLES = {
     "search": (
@@ -78,7 +82,7 @@ def _queries() -> list[str]:
     return found
 
 
-def _conditions(where: list[str], index: Any) -> dict[str, Any]:
+def _conditions(where: list[str], index: SearchIndex) -> dict[str, Any]:
     """``column=value``; the value is text or, where the index has numbers there, a number."""
     conditions: dict[str, list[Any]] = {}
     known = {name for entry in index.metadata for name in entry or {}}
@@ -102,15 +106,15 @@ def _as_number(value: str) -> list[Any]:
     return []
 
 
-def _as_json(hit: Any) -> dict[str, Any]:
+def _as_json(hit: Hit) -> dict[str, Any]:
     names = ("rank", "id", "score", "similarity", "bm25", "metadata", "text")
     values: Mapping[str, Any] = {name: getattr(hit, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _show(session: Session, hits: Any, titled: bool) -> None:
+def _show(session: Session, hits: Hits, titled: bool) -> None:
     if titled:
-        session.show(hits.query)
+        session.show(hits.query or "")
     if not len(hits):
         session.show("Nothing found.")
         return
@@ -123,7 +127,7 @@ def _show(session: Session, hits: Any, titled: bool) -> None:
     session.show(table(["", *measures, "id", "document"], rows, cut="document"))
 
 
-def _described(hit: Any) -> str:
+def _described(hit: Hit) -> str:
     metadata = ", ".join(
         f"{name}: {value}" for name, value in (hit.metadata or {}).items() if value
     )

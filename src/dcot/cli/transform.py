@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.session import Session
 from dcot.runtime.progress import documents_done
+
+if TYPE_CHECKING:
+    from dcot import DCoTVectorizer
+    from dcot.cli.corpus import Corpus
 
 EXAMPLES = {
     "transform": (
@@ -85,7 +89,9 @@ def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None
     check_place(output)
 
 
-def _at_once(session: Session, vectorizer: Any, source: Any, output: Path, names: list[str]) -> int:
+def _at_once(
+    session: Session, vectorizer: DCoTVectorizer, source: Corpus, output: Path, names: list[str]
+) -> int:
     from dcot.cli.output import writing
 
     progress, done = session.progress, 0
@@ -99,7 +105,7 @@ def _at_once(session: Session, vectorizer: Any, source: Any, output: Path, names
 
 
 def _resumable(
-    session: Session, vectorizer: Any, source: Any, output: Path, *, resume: bool
+    session: Session, vectorizer: DCoTVectorizer, source: Corpus, output: Path, *, resume: bool
 ) -> int:
     """After an error or Ctrl-C, what was written stays, and the same command resumes the work.
 
@@ -107,6 +113,7 @@ def _resumable(
     """
     from dcot.stream import Once, Repeatable
 
+    texts: Any
     if source.rereadable:
         texts = source.files() or Repeatable(lambda: (batch.texts for batch in source.batches()))
     else:

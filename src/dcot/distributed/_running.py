@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 from dcot.distributed._leaves import size_of
 from dcot.errors import ClusterError, InvalidParameterError
 from dcot.runtime.extras import require
+from dcot.runtime.resources import n_cores
 
 LOCAL = ("threads", "processes", "synchronous")
 
@@ -85,10 +85,9 @@ def _in_use(distributed: Any) -> Any:
 @contextmanager
 def _local(distributed: Any) -> Iterator[Any]:
     """A cluster of processes on this machine, reachable from nowhere else."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     options = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1}
     with (
-        distributed.LocalCluster(n_workers=cores or 1, processes=True, **options) as cluster,
+        distributed.LocalCluster(n_workers=n_cores(), processes=True, **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client

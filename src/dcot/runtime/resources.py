@@ -26,18 +26,22 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
+def n_cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS or Windows
+        return os.cpu_count() or 1
+
+
 def n_threads() -> int:
     """Threads our own kernels may use: as many as BLAS may, and never more than there are cores.
 
     BLAS is the one knob that joblib, threadpoolctl, Dask and the environment variables all turn;
     following it keeps nested parallelism from oversubscribing the machine.
     """
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS or Windows
-        cores = os.cpu_count() or 1
     limits = [library["num_threads"] for library in _blas().info()]
-    return int(max(1, min([cores, *limits])))
+    return int(max(1, min([n_cores(), *limits])))
 
 
 def run_threads(kernel: Callable[..., None], *args: Any, work: float) -> None:
