@@ -102,10 +102,10 @@ def _write_json(rows: pl.DataFrame, file: IO[bytes], first: bool) -> None:
 
 
 def _write_parquet(writer: Writer) -> None:
+    from dcot.stream.outputs import write_parquet
+
     features = _stacked(writer.features) if writer.features else None
-    buffer = io.BytesIO()
-    frame(writer.columns, features, writer.names).write_parquet(buffer)
-    writer.file.write(buffer.getbuffer())
+    write_parquet(frame(writer.columns, features, writer.names), writer.file)
 
 
 def _write_npy(writer: Writer) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +15,7 @@ from dcot.distributed._partitions import Failed, failed, load, partitions_of
 from dcot.distributed._running import Options, Shared, compute, connected, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.estimator import DCoT
-from dcot.runtime.files import sync_file
+from dcot.runtime.files import atomic_file, write_atomically
 from dcot.stream.outputs import reason_of, write_parquet
 from dcot.stream.passes import count_of
 from dcot.vectorizer import DCoTVectorizer
@@ -142,7 +141,7 @@ def transform_to(
     names = model.get_feature_names_out().tolist()
     facts = {"documents": total, "skipped": skipped, "features": names}
     _put(folder / "features.json", facts)
-    for left in folder.glob("*.tmp"):  # of workers that died
+    for left in folder.glob(".part-*.partial"):  # of workers that died
         left.unlink(missing_ok=True)
     return total
 
@@ -159,7 +158,7 @@ def _begin(folder: Path, model: str, partitions: list[Mark], overwrite: bool) ->
         (folder / "features.json").unlink(missing_ok=True)
         record.unlink()
     if not record.exists():
-        if folder.exists() and any(path.suffix != ".tmp" for path in folder.iterdir()):
+        if folder.exists() and any(path.suffix != ".partial" for path in folder.iterdir()):
             raise InvalidParameterError(f"{folder} is not empty: give a new folder")
         _put(record, {"model": model, "partitions": partitions})
         return {}
@@ -213,28 +212,17 @@ def _rows_there(folder: Path) -> dict[int, int]:
 
 def _put(path: Path, value: Any) -> None:
     """JSON, whole or not at all."""
-    with _whole(path, "Fix the problem, and the same call resumes from there") as temporary:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(value), encoding="utf-8")
+    with _explained(path, "Fix the problem, and the same call resumes from there"):
+        write_atomically(path, json.dumps(value).encode())
 
 
 @contextmanager
-def _whole(path: Path, advice: str) -> Iterator[Path]:
-    """A file to write, which takes its place when all went well; else an error with advice."""
-    temporary = _temporary(path)
+def _explained(path: Path, advice: str) -> Iterator[None]:
+    """A file that cannot be written is an error with advice."""
     try:
-        yield temporary
-        sync_file(temporary)
-        temporary.replace(path)
+        yield
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise OutputError(f"{path}: {reason_of(error)}. {advice}") from error
-
-
-def _temporary(path: Path) -> Path:
-    """A name of its own: several workers, on several machines, may try the same file."""
-    return path.with_suffix(f".{uuid.uuid4().hex}.tmp")
 
 
 def _write(
@@ -256,6 +244,6 @@ def _write(
         f"The features of {name} are not written; the files that are there are complete: fix "
         "the problem, and the same call makes those that are missing"
     )
-    with _whole(target, advice) as temporary:
-        write_parquet(pl.DataFrame(columns), temporary)
+    with _explained(target, advice), atomic_file(target) as file:
+        write_parquet(pl.DataFrame(columns), file, compression="lz4")
     return n

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
+import io
 import json
 import os
-import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,17 +121,11 @@ def _write_all(file: Any, data: Any) -> None:
 # -- a folder of parquet files ------------------------------------------------------------------
 
 
-def write_parquet(frame: Any, path: Path) -> None:
-    """Write a frame of polars, which hides the number of the system's errors in their text."""
-    from polars.exceptions import PolarsError
-
-    try:
-        frame.write_parquet(path, compression="lz4")
-    except (PolarsError, OSError) as error:
-        found = re.search(r"os error (\d+)", str(error))
-        if found is None:
-            raise OSError(errno.EIO, str(error)) from error
-        raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from error
+def write_parquet(frame: Any, file: IO[bytes], **options: Any) -> None:
+    """Write a frame of polars, through memory: Python says what is wrong with a disk."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, **options)
+    file.write(buffer.getbuffer())
 
 
 class Parquet:
@@ -162,7 +155,8 @@ class Parquet:
         documents = np.arange(first, first + len(features), dtype=np.int64)
         frame = pl.DataFrame({"document": documents, "features": features})
         part = self.folder / f"part-{first:015d}.parquet"
-        write_parquet(frame, part)
+        with part.open("wb") as file:
+            write_parquet(frame, file, compression="lz4")
         self.unsynced.append(part)
 
     def sync(self) -> None:

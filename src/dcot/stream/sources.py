@@ -6,7 +6,7 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -158,22 +158,29 @@ class Once(Source):
 
 def _grouped(items: Iterable[Any]) -> Iterator[Any]:
     """Batches as they come; single texts in lists."""
-    texts: list[str] = []
+    for single, group in groupby(items, key=lambda item: isinstance(item, str)):
+        if single:
+            yield from bounded(group, _TEXTS, _CHARACTERS)
+        else:
+            yield from group
+
+
+def bounded(documents: Iterable[Any], most: int, characters: int) -> Iterator[list[Any]]:
+    """Lists of a bounded number of documents and of characters.
+
+    >>> list(bounded(["a", "b", "long one", "c"], most=2, characters=5))
+    [['a', 'b'], ['long one'], ['c']]
+    """
+    batch: list[Any] = []
     size = 0
-    for item in items:
-        if not isinstance(item, str):
-            if texts:
-                yield texts
-                texts, size = [], 0
-            yield item
-            continue
-        texts.append(item)
-        size += len(item)
-        if len(texts) >= _TEXTS or size >= _CHARACTERS:
-            yield texts
-            texts, size = [], 0
-    if texts:
-        yield texts
+    for document in documents:
+        batch.append(document)
+        size += len(document) if isinstance(document, str) else 0
+        if len(batch) >= most or size >= characters:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 # -- matrices in files --------------------------------------------------------------------------

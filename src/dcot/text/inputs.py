@@ -14,6 +14,7 @@ import numpy as np
 
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.stream import Source
+from dcot.stream.sources import bounded
 from dcot.text.batch import Texts
 
 _BATCH_CHARACTERS = 1 << 19
@@ -58,7 +59,7 @@ def batches(documents: Any) -> Iterator[Texts]:
     if isinstance(documents, np.ndarray) or _module(documents) == "pandas":
         documents = documents.tolist()
     position = 0
-    for batch in _bounded(documents):
+    for batch in bounded(documents, _BATCH_DOCUMENTS, _BATCH_CHARACTERS):
         yield _strings(batch, position)
         position += len(batch)
 
@@ -215,21 +216,6 @@ def _wrong_column(kind: Any, decode: bool) -> InvalidTypeError:
         f"got a column of type {kind}, expected strings: {'decode' if decode else 'convert'} it "
         "first"
     )
-
-
-def _bounded(documents: Iterable[Any]) -> Iterator[list[Any]]:
-    """Lists of a bounded number of documents and characters."""
-    batch: list[Any] = []
-    size = 0
-    for document in documents:
-        batch.append(document)
-        if isinstance(document, str):
-            size += len(document)
-        if size >= _BATCH_CHARACTERS or len(batch) >= _BATCH_DOCUMENTS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _strings(documents: list[Any], position: int) -> Texts:

@@ -7,12 +7,13 @@ texts can.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from dcot.errors import InvalidParameterError, InvalidTypeError
 from dcot.stream import Batch, Repeatable, Source
-from dcot.stream.sources import Reader
+from dcot.stream.sources import Reader, bounded
 from dcot.text import inputs
 from dcot.text.batch import Texts
 from dcot.text.decoding import COMPRESSED
@@ -49,24 +50,16 @@ class TextFiles:
 
     def batches(self) -> Iterator[Texts]:
         """At most ``batch_size`` texts."""
-        texts: list[str] = []
-        size = 0
-        for path, kind in self.files:
-            if kind == "parquet":
-                if texts:
-                    yield _column(texts)
-                    texts, size = [], 0
-                for frame in parquet_frames(path, self.options, batch_size=self.batch_size):
-                    yield from inputs.batches(frame["text"])
-                continue
-            for row in read_rows(path, kind, self.options):
-                texts.append(row[0])
-                size += len(row[0])
-                if len(texts) >= self.batch_size or size >= _BATCH_CHARACTERS:
-                    yield _column(texts)
-                    texts, size = [], 0
-        if texts:
-            yield _column(texts)
+        for is_parquet, files in groupby(self.files, key=lambda file: file[1] == "parquet"):
+            if is_parquet:
+                for path, _ in files:
+                    for frame in parquet_frames(path, self.options, batch_size=self.batch_size):
+                        yield from inputs.batches(frame["text"])
+            else:
+                rows = (row for path, kind in files for row in read_rows(path, kind, self.options))
+                texts = (text for text, *_ in rows)
+                for batch in bounded(texts, self.batch_size, _BATCH_CHARACTERS):
+                    yield Texts.of(batch)
 
 
 def read_texts(
@@ -120,10 +113,6 @@ def read_texts(
         raise InvalidTypeError(f"expected a path or a list of paths, got {path!r}") from None
     files = [file for item in paths for file in files_at(item, kind)]
     return TextFiles(files, options, batch_size)
-
-
-def _column(texts: list[str]) -> Texts:
-    return Texts.of(texts)
 
 
 # -- as a source of batches ---------------------------------------------------------------------

@@ -204,3 +204,8 @@ def test_a_folder_is_replaced_in_one_step(tmp_path: Path) -> None:
     (tmp_path / "go").unlink()
     looking.communicate()
     assert looking.returncode == 0
+
+
+def test_two_writers_have_two_temporary_names(tmp_path):
+    names = {files.temporary_name(tmp_path / "part-000001.parquet") for _ in range(10)}
+    assert len(names) == 10

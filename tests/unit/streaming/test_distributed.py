@@ -33,7 +33,7 @@ from tests.unit.streaming.same import assert_same_model
 from dcot import DCoT, DCoTVectorizer
 from dcot import distributed as on_dask
 from dcot.distributed import _fit as _passes
-from dcot.distributed import _partitions, _running, _transform
+from dcot.distributed import _partitions, _running
 from dcot.distributed._fit import DaskPasses
 from dcot.distributed._partitions import Partition, Recipe, partitions_of
 from dcot.distributed._running import Options
@@ -556,11 +556,6 @@ def test_a_part_that_is_damaged_is_made_again(expected, tmp_path):
     assert on_dask.transform_to(expected, good, path, cluster="synchronous") == 300
     np.testing.assert_allclose(read(path), expected.transform(TEXTS), atol=1e-12)
     assert not list(path.glob("*.tmp"))
-
-
-def test_two_workers_do_not_write_to_one_name(tmp_path):
-    names = {_transform._temporary(tmp_path / "part-000001.parquet") for _ in range(10)}
-    assert len(names) == 10
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
