@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dcot.classifier import DCoTClassifier
     from dcot.errors import ModelNotFittedError
     from dcot.estimator import DCoT
-    from dcot.persistence.loading import load
+    from dcot.persistence.saving import load
     from dcot.search import SearchIndex
     from dcot.vectorizer import DCoTVectorizer
 
@@ -65,7 +65,7 @@ _LAZY = {
     "DCoTVectorizer": "dcot.vectorizer",
     "ModelNotFittedError": "dcot.errors",
     "SearchIndex": "dcot.search",
-    "load": "dcot.persistence.loading",
+    "load": "dcot.persistence.saving",
 }
 _MODULES = ("datasets", "distributed", "export", "integrations", "plots", "stream", "text")
 

@@ -31,7 +31,7 @@ from dcot.classifier.selection import EMBEDDING_WEIGHTS
 from dcot.datasets import Corpus
 from dcot.errors import DatasetMissingError, InvalidParameterError
 from dcot.estimator import DCoT
-from dcot.persistence.loading import load as load_model
+from dcot.persistence.saving import load as load_model
 from dcot.runtime.files import write_atomically
 from dcot.runtime.progress import Progress, announce, silent
 from dcot.vectorizer import DCoTVectorizer

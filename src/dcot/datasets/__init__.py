@@ -10,13 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dcot.datasets._beir import JudgedCollection, load_beir
+from dcot.datasets._corpora import (
+    JudgedCollection,
+    load_20newsgroups,
+    load_beir,
+    load_dmoz,
+    load_everyday,
+    load_imdb,
+    load_r8,
+    load_r52,
+)
 from dcot.datasets._corpus import Corpus
-from dcot.datasets._dmoz import load_dmoz
-from dcot.datasets._everyday import load_everyday
 from dcot.datasets._own import load_folder, load_table
 from dcot.datasets._reuters import load_reuters_matrix, load_reuters_text
-from dcot.datasets._wheel_corpora import load_20newsgroups, load_imdb, load_r8, load_r52
 from dcot.errors import InvalidParameterError
 
 __all__ = [

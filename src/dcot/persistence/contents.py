@@ -36,7 +36,7 @@ class Contents:
 
     Attributes
     ----------
-    kind : which class it is; ``dcot.persistence.loading`` has the list
+    kind : which class it is; ``dcot.persistence.saving`` has the list
     settings : JSON values
     arrays : saved as they are
     weights : matrices that may be saved with less precision, and are float32 again after that

@@ -19,8 +19,8 @@ from dcot.stream.passes import Block
 
 Array = NDArray[Any]
 
-FEW = 32  # where fewer than one cell in so many is met, those that are are noted one by one
-PAGE = 4096  # bytes that an operating system gives at a time, at the least
+CELLS_PER_PAIR = 32  # with fewer pairs than one in 32 cells, pairs are listed one by one
+PAGE_BYTES = 4096  # the smallest piece of memory that an operating system gives
 
 
 @dataclass
@@ -69,8 +69,16 @@ def panels_of(d: int, rows: int | None = None) -> list[tuple[int, int]]:
     return [(start, min(start + rows, d)) for start in range(0, d, rows)]
 
 
+class ArraySum:
+    """A sum whose totals are arrays, merged in place."""
+
+    def merge(self, left: Array, right: Array) -> Array:
+        left += right
+        return left
+
+
 @dataclass
-class PanelSum:
+class PanelSum(ArraySum):
     """Rows ``start:stop`` of the lower triangle of Σ x xᵀ, as a dense array."""
 
     start: int
@@ -78,9 +86,9 @@ class PanelSum:
     dtype: Any
 
     def empty(self) -> Array:
-        """Zeros, in memory that is really there: the documents do not have to wait for it."""
+        """Zeros in memory that is already allocated, so that adding documents does not wait."""
         total = np.zeros((self.stop - self.start, self.stop), dtype=self.dtype)
-        total.reshape(-1)[:: PAGE // total.itemsize] = 0
+        total.reshape(-1)[:: PAGE_BYTES // total.itemsize] = 0
         return total
 
     def add(self, total: Array, block: Block) -> Array:
@@ -97,17 +105,13 @@ class PanelSum:
         run_threads(add_scatter, *arrays, self.start, total, work=work)
         return total
 
-    def merge(self, left: Array, right: Array) -> Array:
-        left += right
-        return left
-
 
 @dataclass
 class SparsePanelSum:
-    """The same as sparse matrices, for partial sums and for corpora whose terms rarely meet.
+    """The same as sparse matrices, for partial sums and for terms that rarely occur together.
 
     A total is a list of matrices, each at least twice as large as the next: adding a batch to one
-    large matrix would copy all of it every time. What is no longer sparse becomes dense.
+    large matrix would copy all of it every time. A matrix that fills up becomes dense.
     """
 
     start: int
@@ -124,7 +128,7 @@ class SparsePanelSum:
             return total
         X, T = block.rooted, block.transpose
         documents = T.indices[T.indptr[self.start] : T.indptr[self.stop]]
-        pairs = int(np.diff(X.indptr)[documents].sum())  # of terms that meet, at the most
+        pairs = int(np.diff(X.indptr)[documents].sum())  # of terms in one document, at most
         return self._with(total, self._of(X, T, pairs))
 
     def _of(self, X: Matrix, T: Matrix, pairs: int) -> Any:
@@ -132,7 +136,7 @@ class SparsePanelSum:
 
         rows = self.stop - self.start
         arrays = (T.indptr, T.indices, T.data, X.indptr, X.indices, X.data)
-        if pairs * FEW > rows * self.stop:
+        if pairs * CELLS_PER_PAIR > rows * self.stop:
             return self._by_looking(arrays)
         pointers = np.zeros(rows + 1, dtype=np.int32)
         columns, values = np.empty(pairs, dtype=np.int32), np.empty(pairs, dtype=self.dtype)
@@ -143,8 +147,8 @@ class SparsePanelSum:
     def _by_looking(self, arrays: Any) -> Any:
         """Some rows at a time as a dense array, of which the entries other than zero are kept.
 
-        Where many terms meet this is quicker than to note which; it never takes more than these
-        rows and the result.
+        Faster than a list of pairs where many terms occur together. It needs memory for these rows
+        and for the result only.
         """
         from dcot.core.kernels import ROWS, add_scatter, count_entries, take_entries
 
@@ -206,7 +210,7 @@ def added(left: Any, right: Any) -> Any:
 
 
 @dataclass
-class ProductSum:
+class ProductSum(ArraySum):
     """``X_cᵀ X_c V`` for a dense V, d × w, with the centring carried along."""
 
     dense: Array
@@ -223,13 +227,9 @@ class ProductSum:
             total = add_transposed(total, X[rows], T)
         return total
 
-    def merge(self, left: Array, right: Array) -> Array:
-        left += right
-        return left
-
 
 @dataclass
-class ColumnsSum:
+class ColumnsSum(ArraySum):
     """``X_cᵀ X_c[:, P]``: the right-hand sides."""
 
     targets: Array
@@ -248,10 +248,6 @@ class ColumnsSum:
             T -= np.multiply.outer(block.root[rows], mean)
             total = add_transposed(total, X[rows], T)
         return total
-
-    def merge(self, left: Array, right: Array) -> Array:
-        left += right
-        return left
 
 
 def add_transposed(total: Array, X: Matrix, dense: Array) -> Array:

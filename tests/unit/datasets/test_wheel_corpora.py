@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dcot.datasets import Corpus
-from dcot.datasets._wheel_corpora import _rows
+from dcot.datasets._corpora import _rows
 
 Load = Callable[[str], Corpus]
 

@@ -46,11 +46,11 @@ def test_panels_make_the_scatter_matrix(kind, few, n, d, density, cut, weighted)
     weights = np.linspace(0.5, 2, n) if weighted else None
     whole = Block(X, weights)
     blocks = [whole.rows(0, min(cut, n)), whole.rows(min(cut, n), n)]
-    before, sums.FEW = sums.FEW, few
+    before, sums.CELLS_PER_PAIR = sums.CELLS_PER_PAIR, few
     try:
         got = scatter_of(kind, [b for b in blocks if b.shape[0]], d, 40)
     finally:
-        sums.FEW = before
+        sums.CELLS_PER_PAIR = before
     dense = X.toarray() * np.sqrt(np.ones(n) if weights is None else weights)[:, None]
     np.testing.assert_allclose(np.tril(got), np.tril(dense.T @ dense), atol=1e-12)
 
