@@ -66,6 +66,11 @@ class Factors(System):
     """A factorisation of counts or TF-IDF with k factors."""
 
     nested: ClassVar[bool] = False  # the first k factors are those of a smaller model
+    inputs: ClassVar[tuple[str, ...]] = ("tfidf",)
+    sizes: ClassVar[dict[Size, tuple[int, ...]]] = SIZES
+
+    def settings(self, size: Size) -> list[Setting]:
+        return grid(input=self.inputs, k=self.sizes[size], rows=ROWS)
 
     @abstractmethod
     def model(self, setting: Setting, k: int) -> Any:
@@ -101,10 +106,8 @@ class Lsi(Factors):
     name = "LSI"
     about = "sklearn TruncatedSVD of TF-IDF or counts"
     nested = True
+    inputs = ("tfidf", "counts")
     seconds = 0.05
-
-    def settings(self, size: Size) -> list[Setting]:
-        return grid(input=("tfidf", "counts"), k=SIZES[size], rows=ROWS)
 
     def model(self, setting: Setting, k: int) -> Any:
         return TruncatedSVD(k, random_state=SEED)
@@ -118,9 +121,6 @@ class Pca(Factors):
     nested = True
     seconds = 0.1
 
-    def settings(self, size: Size) -> list[Setting]:
-        return grid(input=("tfidf",), k=SIZES[size], rows=ROWS)
-
     def model(self, setting: Setting, k: int) -> Any:
         return PCA(k, svd_solver="arpack", random_state=SEED)
 
@@ -130,12 +130,9 @@ class Nmf(Factors):
 
     name = "NMF"
     about = "sklearn NMF of TF-IDF"
+    sizes: ClassVar = {"full": (100, 50, 200), "small": (25,)}
     slow = True
     seconds = 2.0
-
-    def settings(self, size: Size) -> list[Setting]:
-        sizes = (100, 50, 200) if size == "full" else (25,)
-        return grid(input=("tfidf",), k=sizes, rows=ROWS)
 
     def model(self, setting: Setting, k: int) -> Any:
         return NMF(k, init="nndsvda", max_iter=100, random_state=SEED)
@@ -146,12 +143,10 @@ class Plsi(Factors):
 
     name = "pLSI"
     about = "sklearn NMF of counts with the Kullback-Leibler loss"
+    inputs = ("counts",)
+    sizes: ClassVar = {"full": (100, 50), "small": (25,)}
     slow = True
     seconds = 1.7
-
-    def settings(self, size: Size) -> list[Setting]:
-        sizes = (100, 50) if size == "full" else (25,)
-        return grid(input=("counts",), k=sizes, rows=ROWS)
 
     def model(self, setting: Setting, k: int) -> Any:
         options = {"beta_loss": "kullback-leibler", "solver": "mu", "init": "nndsvda"}
