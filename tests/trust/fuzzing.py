@@ -189,7 +189,7 @@ WATCHED = {
     "sgml": ["dcot.datasets._reuters"],
     "labels": ["dcot.web.formats"],
     "npz": ["dcot.stream.sources", "numpy.lib.format"],
-    "manifest": ["dcot.persistence", "dcot.loading", "dcot.vectorizer"],
+    "manifest": ["dcot.persistence", "dcot.vectorizer"],
     "matrices": ["dcot.core.centred"],
     "texts": ["dcot.text.inputs", "dcot.text.analysis", "dcot.text.patterns"],
 }

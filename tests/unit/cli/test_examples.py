@@ -88,7 +88,7 @@ def small(monkeypatch):
     )
     monkeypatch.setitem(PROFILES, "quick", tiny)
     for module in ("compare", "paper"):  # in this process, which has imported everything
-        monkeypatch.setattr(f"dcot.bench.{module}.default_workers", lambda: 1)
+        monkeypatch.setattr(f"dcot.bench.{module}.n_cores", lambda: 1)
     monkeypatch.setattr("dcot.bench.defaults.BUDGETS", (20,))
     monkeypatch.setattr("dcot.bench.defaults.DRAWS", 1)
 
