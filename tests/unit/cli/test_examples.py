@@ -96,7 +96,8 @@ def small(monkeypatch):
 @pytest.fixture
 def unserved(monkeypatch):
     """Pages are ready at once, and stopped at once."""
-    monkeypatch.setattr("dcot.web.label.serve", lambda server, listening, ready: None)
+    for module in ("label", "explore.run"):
+        monkeypatch.setattr(f"dcot.web.{module}.serve", lambda server, listening, ready: None)
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
