@@ -15,6 +15,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import metadata_routing
 
 from dcot.core.layers import Layer
+from dcot.core.options import check_integer
 from dcot.errors import InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import DCoT, available_with, moments_suffice
 from dcot.explain import Meaning, Readable, Reader
@@ -33,12 +34,15 @@ from dcot.runtime.resources import allowance, parse_bytes
 from dcot.stream import LocalPasses, Once, Passes, Repeatable
 from dcot.stream.writing import fingerprint, write_features
 from dcot.text import TermCounter, TermWeighting
+from dcot.text.batch import Texts
 from dcot.text.inputs import batches
 from dcot.text.pipeline import TEXT_ADVICE, TextPipeline, fit_texts
-from dcot.text.readers import as_text_source
+from dcot.text.readers import as_text_source, as_texts
+from dcot.text.relevance import as_dicts, strongest, weight_of_meaning
 
 Array = NDArray[Any]
 
+TEXTS_PER_BLOCK = 4096  # whose rebuilt values are held at a time
 SAVING_ADVICE = {
     **TEXT_ADVICE,
     "random_state": "the fitted model no longer needs it: set_params(random_state=0), or None, on "
@@ -320,6 +324,65 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         if len(rows):
             rows = normalize(rows, copy=False)
         return np.asarray(rows[0] if single else rows)
+
+    def to_sparse(
+        self, texts: Any, top: int = 64, *, query: bool = False
+    ) -> list[dict[str, float]] | dict[str, float]:
+        """Words and weights for search engines with sparse vectors.
+
+        The inner product of a query and a document is BM25 of their words, plus the cosine of what
+        layer 1 rebuilds from them, weighted as ``SearchIndex`` does by default. Elasticsearch and
+        OpenSearch take such dictionaries as they are; docs/search.md shows how to use them.
+
+        Parameters
+        ----------
+        texts : one text, or texts of any kind that ``transform`` takes
+        top : int
+            How many prototypes to add to the words of a text, the strongest ones. Their names
+            begin with ``~``.
+        query : bool
+            Whether the texts are queries; documents are weighted in another way.
+
+        Returns
+        -------
+        a dictionary for each text; only one for a single text
+            All weights are positive. A word that ``fit`` left out because it is rare is there,
+            unless ``vocabulary``, ``max_df`` or ``max_features`` choose the words.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "wheat and corn", "opec oil"]
+        >>> model = DCoTVectorizer(n_layers=1, noise=0.5).fit(texts)
+        >>> {word: round(weight, 2) for word, weight in model.to_sparse("opec", top=2).items()}
+        {'opec': 0.91, '~oil': 0.42, '~opec': 0.87}
+        """
+        check_integer("top", top)
+        single = isinstance(texts, str)
+        texts = as_texts([texts] if single else texts)
+        dcot, counter = self._fitted(), self._counter_of_all_words(texts)
+        counts, terms = counter.transform(texts), counter.get_feature_names_out()
+        bm25 = self.weighting_.as_bm25(len(terms))
+        prototypes = self.pipeline_.terms[dcot.prototypes_]
+        found: list[dict[str, float]] = []
+        for start in range(0, counts.shape[0], TEXTS_PER_BLOCK):
+            words = counts[start : start + TEXTS_PER_BLOCK]
+            meaning = strongest(dcot.reconstruct(self.pipeline_.weigh(words), 1, True), top)
+            if query:
+                weights = words.multiply(bm25.idf_).tocsr()
+                weight = weight_of_meaning(weights, bm25.mean_length_)
+                scale = weight * np.asarray(weights.sum(axis=1)).ravel()
+                meaning = sparse.csr_array(sparse.diags_array(scale) @ meaning)
+            else:
+                words = bm25.transform(words)
+            found += as_dicts(words, terms, meaning, prototypes)
+        return found[0] if single else found
+
+    def _counter_of_all_words(self, texts: Texts) -> TermCounter:
+        """The counter with all words of these texts, if nothing but rarity left words out."""
+        counter = copy(self.counter_)
+        if counter.max_df == 1.0 and counter.max_features is None:
+            counter.set_params(min_df=1).partial_fit(texts)
+        return counter
 
     def transform_to(
         self,

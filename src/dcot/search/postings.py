@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dcot.core.kernels import _compiled
 from dcot.runtime.resources import run_threads
+from dcot.text.relevance import weight_of_meaning
 
 Array = NDArray[Any]
 
@@ -77,15 +78,13 @@ class Segment:
 class Lexical:
     """BM25 of some queries: scores of all documents, and what is known of each query.
 
-    ``matches`` says whether any document has any of its words. ``n_words`` is how many words
-    decide, (Σ w)² / Σ w² with the weights w of its words: frequent words hardly count.
-    ``mean_length`` is that of the documents, in terms.
+    ``matches`` says whether any document has any of its words, and ``meaning`` is the weight of
+    meaning against words that suits it.
     """
 
     scores: Array
     matches: Array
-    n_words: Array
-    mean_length: float
+    meaning: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +152,10 @@ class Postings:
             work = float((indptr[columns + 1] - indptr[columns]).sum())
             postings = (indptr, segment.rows, segment.values)
             run_threads(add_bm25, starts, columns, weights, *postings, damping, out, work=work)
-        found = np.where(frequency[place] > 0, weights, 0.0)
-        total, squares = _row_sums(found, starts), _row_sums(found**2, starts)
-        n_words = total**2 / np.where(squares > 0, squares, 1.0)
-        return Lexical(out, total > 0, n_words, mean)
-
-
-def _row_sums(values: Array, starts: Array) -> Array:
-    """Sums of the entries of each row of a CSR matrix."""
-    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
-    return np.diff(sums[starts])
+        found = sp.csr_array(
+            (np.where(frequency[place] > 0, weights, 0.0), columns, starts), shape=queries.shape
+        )
+        return Lexical(out, found.sum(axis=1) > 0, weight_of_meaning(found, mean))
 
 
 # -- compiled loops: the last two arguments say which rows a thread works on ----------------------

@@ -24,8 +24,6 @@ Array = NDArray[Any]
 QUERIES_PER_BLOCK, DOCUMENTS_PER_BLOCK = 1024, 4096  # a block of products is 16 MB
 MAX_PRODUCTS = 1 << 23  # that a hybrid search holds at a time, for each of its two parts
 N_SPARE = 16  # documents found beyond k: rounding may have put them in the wrong order
-EQUAL_WORDS = 9.0  # that decide in a query: from here on meaning counts as much as words
-LONG = 100.0  # terms of a document, for which this holds
 MAX_GATHERED_SHARE = 0.5  # if a filter lets fewer documents through, their rows are copied
 
 
@@ -75,14 +73,12 @@ def by_both(
     """The k allowed rows with the largest ``share · cosine + (1 - share) · BM25 / its largest``.
 
     The largest is that of all live documents, so that a filter changes who is in the list and no
-    score. Without a share each query has its own, see ``chosen_shares``.
+    score. Without a share each query has its own, ``words.meaning`` to 1.
     """
     products, scores = queries @ vectors.T, words.scores
     largest = scores.max(axis=1, where=live, initial=0.0).astype(np.float64)
-    if share is None:
-        shares = chosen_shares(words.n_words, words.mean_length)
-    else:
-        shares = np.full(len(queries), share)
+    weight = words.meaning
+    shares = weight / (1.0 + weight) if share is None else np.full(len(queries), share)
     factors = np.stack([shares, (1.0 - shares) / np.where(largest > 0, largest, 1.0)], axis=1)
     run_threads(combine, products, scores, factors, work=3.0 * products.size)
     found = _best_of_all(products, allowed, k)
@@ -90,21 +86,6 @@ def by_both(
     combined = factors[:, :1] * similarity + factors[:, 1:] * bm25
     known = queries.any(axis=1) | words.matches
     return _sorted(found, combined, known, k, similarity, bm25, factors)
-
-
-def chosen_shares(n_words: Array, mean_length: float) -> Array:
-    """The share of meaning for queries in which so many words decide.
-
-    One or two words name what is wanted: the documents that have them are the answer. Many words
-    describe it: no document has them all, and together they say what is meant. So the weight of
-    meaning against words grows with the square of their number, up to 1. Of short documents the
-    meaning is not known well: there it is less (docs/search.md has the measurements).
-
-    >>> chosen_shares(np.array([1.0, 4.5, 9.0, 20.0]), mean_length=150).round(3).tolist()
-    [0.012, 0.2, 0.5, 0.5]
-    """
-    weight = np.minimum((n_words / EQUAL_WORDS) ** 2, 1.0) * min(mean_length / LONG, 1.0)
-    return np.asarray(weight / (1.0 + weight))
 
 
 def by_words(words: Lexical, allowed: Array, k: int) -> Ranking:

@@ -149,6 +149,20 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             norm = "l2" if self.scheme == "tfidf" else None
         return X if norm is None else normalize(X, norm=norm, copy=False)
 
+    def as_bm25(self, n_terms: int) -> TermWeighting:
+        """BM25 of the documents this was fitted to, whatever the scheme; terms may have been added.
+
+        An added term counts as seen in one document. Without ``use_idf``, all terms count alike.
+        """
+        rarity = np.full(n_terms, np.log((self.n_documents_ + 1) / 1.5))
+        rarity[: len(self.idf_)] = self.idf_
+        if self.scheme == "tfidf" and self.use_idf:
+            rarity[: len(self.idf_)] = np.maximum(self.idf_ - 1.0, 0.01)
+        elif self.scheme != "bm25":
+            rarity.fill(1.0)
+        bm25 = TermWeighting("bm25", k1=self.k1, b=self.b)
+        return bm25.with_idf(rarity, self.n_documents_, self.mean_length_)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
