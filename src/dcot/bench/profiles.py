@@ -100,7 +100,10 @@ PROFILES = {
         collections=(
             "cranfield",
             "reuters-items",
+            "reuters-pieces",
             "dmoz-items",
+            "dmoz-pieces",
+            "dmoz-names",
             "r52-classes",
             "20newsgroups-classes",
         ),

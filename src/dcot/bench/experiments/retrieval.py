@@ -1,8 +1,9 @@
 """Retrieval: the default index, dCoT's cosine alone, BM25, TF-IDF and LSI on judged queries.
 
-Collections are folders in the layout of BEIR, and ones made from corpora: *items*, where a piece
-was cut out of a document and has to find the rest of it, which is a matter of words; and
-*classes*, where every document of the query's class is relevant, which is a matter of meaning.
+Collections are folders in the layout of BEIR, and ones made from corpora. In *items* a title, and
+in *pieces* some words from the middle, were cut out of a document and have to find the rest of it,
+which is a matter of words. In *names* the query is the name of a class, and in *classes* the
+beginning of a document, and every document of the class is relevant: a matter of meaning.
 
 All systems see the same words. Settings of BM25 and LSI are chosen on the other half of the
 queries, and the default is kept unless another one is better by more than a standard error.
@@ -10,13 +11,16 @@ queries, and the default is kept unless another one is better by more than a sta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.preprocessing import normalize
 
 from dcot.bench.jobs import Context, Job, digest
@@ -29,13 +33,14 @@ from dcot.runtime.extras import require
 from dcot.search import SearchIndex
 from dcot.search.metrics import average_precision, ndcg
 from dcot.text import TermCounter, TermWeighting
+from dcot.vectorizer import DCoTVectorizer
 
 NAME = "retrieval"
 Array = NDArray[Any]
 DEPTH = 1000
 QUERIES, MAX_DOCUMENTS = 300, 8000
-DEFAULT, BASELINE = "default index", "BM25"
-SYSTEMS = ("TF-IDF", BASELINE, "LSI", "dCoT", DEFAULT)
+DEFAULT, BASELINE, SPARSE = "default index", "BM25", "sparse vectors"
+SYSTEMS = ("TF-IDF", BASELINE, "LSI", "dCoT", SPARSE, DEFAULT)
 LSI_SIZES = (200, 50, 100, 300, 500)
 BM25_SETTINGS = ((1.2, 0.75), (0.9, 0.4), (1.5, 0.75), (2.0, 0.75), (1.2, 0.4), (2.0, 0.4))
 Rankings = list[list[str]]
@@ -71,12 +76,13 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
     counts, asked = counter.fit_transform(collection.texts), counter.transform(collection.queries)
     weighting = TermWeighting("tfidf", sublinear_tf=True).fit(counts)
     X, Q = weighting.transform(counts), weighting.transform(asked)
-    index: list[SearchIndex] = []
+
+    @cache
+    def index() -> SearchIndex:
+        return SearchIndex().add(collection.texts, ids=collection.ids)
 
     def indexed(hybrid: bool | None) -> Rankings:
-        if not index:
-            index.append(SearchIndex().add(collection.texts, ids=collection.ids))
-        found = index[0].search(collection.queries, k=DEPTH, hybrid=hybrid)
+        found = index().search(collection.queries, k=DEPTH, hybrid=hybrid)
         return [list(hits.ids) for hits in found]
 
     candidates: dict[str, Callable[[], list[Rankings]]] = {
@@ -86,6 +92,7 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
         ],
         "LSI": lambda: list(_lsi(X, Q, collection)),
         "dCoT": lambda: [indexed(False)],
+        SPARSE: lambda: [_ranked(_sparse(index().model_, collection), collection)],
         DEFAULT: lambda: [indexed(None)],
     }
     for key in missing:
@@ -158,6 +165,14 @@ def _lsi(X: Any, Q: Any, collection: JudgedCollection) -> Iterator[Rankings]:
         yield _ranked(normalize(V[:, :k]) @ normalize(U[:, :k]).T, collection)
 
 
+def _sparse(model: DCoTVectorizer, collection: JudgedCollection) -> Array:
+    """Inner products of ``to_sparse``, as a search engine computes them."""
+    vectorizer = DictVectorizer(dtype=np.float32)
+    documents = vectorizer.fit_transform(model.to_sparse(collection.texts))
+    queries = vectorizer.transform(model.to_sparse(collection.queries, query=True))
+    return np.asarray((queries @ documents.T).toarray())
+
+
 # -- collections --------------------------------------------------------------------------------
 
 
@@ -185,7 +200,7 @@ def _items(name: str, cut: Cut) -> Callable[[Context], JudgedCollection]:
         relevant = [{number: 1.0} for number in numbers]
         queries = [pairs[i][0] for i in asked]
         rests = [rest for _, rest in pairs]
-        return JudgedCollection(f"{name}-items", ids, rests, numbers, queries, relevant)
+        return JudgedCollection(name, ids, rests, numbers, queries, relevant)
 
     return made
 
@@ -205,12 +220,32 @@ def _classes(name: str, n_words: int) -> Callable[[Context], JudgedCollection]:
         }
         kept = [i for i, grades in relevant.items() if grades]
         return JudgedCollection(
-            f"{name}-classes",
+            name,
             [str(i) for i in held],
             [texts[i] for i in held],
             [str(i) for i in kept],
             [" ".join(texts[i].split()[:n_words]) for i in kept],
             [relevant[i] for i in kept],
+        )
+
+    return made
+
+
+def _names(name: str) -> Callable[[Context], JudgedCollection]:
+    """The names of classes; relevant are their documents."""
+
+    def made(context: Context) -> JudgedCollection:
+        corpus = _corpus(context, name)
+        held = np.concatenate([corpus.train, corpus.test])
+        labels, texts = np.asarray(corpus.labels)[held], corpus.texts or []
+        ids, classes = [str(i) for i in held], np.unique(labels).tolist()
+        return JudgedCollection(
+            name,
+            ids,
+            [texts[i] for i in held],
+            classes,
+            [" ".join(re.findall(r"[^\W_]+", label)) for label in classes],
+            [{ids[i]: 1.0 for i in np.flatnonzero(labels == label)} for label in classes],
         )
 
     return made
@@ -231,20 +266,24 @@ def _at(separator: str, least: int) -> Cut:
     return cut
 
 
-def _first_words(n_words: int, least: int) -> Cut:
-    """Cut after some words, about a title; the rest has to have some words."""
+def _words(n_words: int, least: int, middle: bool = False) -> Cut:
+    """Cut out the first words, about a title, or those in the middle; some have to be left."""
 
     def cut(text: str) -> tuple[str, str] | None:
         words = text.split()
-        rest = words[n_words:]
-        return (" ".join(words[:n_words]), " ".join(rest)) if len(rest) >= least else None
+        start = (len(words) - n_words) // 2 if middle else 0
+        piece, rest = words[start : start + n_words], words[:start] + words[start + n_words :]
+        return (" ".join(piece), " ".join(rest)) if len(rest) >= least else None
 
     return cut
 
 
 _MADE: dict[str, Callable[[Context], JudgedCollection]] = {
     "reuters-items": _items("reuters-text", _at("\n\n", least=20)),
-    "dmoz-items": _items("dmoz", _first_words(4, least=6)),
+    "dmoz-items": _items("dmoz", _words(4, least=6)),
+    "reuters-pieces": _items("reuters-text", _words(14, least=20, middle=True)),
+    "dmoz-pieces": _items("dmoz", _words(8, least=8, middle=True)),
+    "dmoz-names": _names("dmoz"),
     "r52-classes": _classes("r52", 8),
     "20newsgroups-classes": _classes("20newsgroups", 12),
 }
