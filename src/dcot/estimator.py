@@ -6,6 +6,7 @@ import numbers
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from types import MethodType
 from typing import Any, ClassVar, Literal, Protocol, Self
@@ -43,8 +44,8 @@ from dcot.persistence.saving import (
 )
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import allowance, format_bytes, parse_bytes
-from dcot.stream import Blocks, Source, as_source
-from dcot.stream.fitting import fit_source
+from dcot.stream import Blocks, LocalPasses, Passes, Source, as_source
+from dcot.stream.fitting import fit_matrices, source_weights
 from dcot.stream.passes import Block, ReadBlock
 from dcot.stream.writing import fingerprint, write_features
 
@@ -250,11 +251,19 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         """
         source = as_source(X)
         if source is not None:
-            found = fit_source(source, sample_weight, self._options(), self.dtype)
-            return self._store(found, None)
+            weights = source_weights(source, sample_weight)
+            return self.fit_passes(LocalPasses(source, progress_for(self.verbose)), weights)
         documents, names = self._read_new(X)
         weights = check_weights(sample_weight, documents.shape[0])
-        return self._store(fit(documents, weights, self._options().named(names)), names)
+        return self.adopt(fit(documents, weights, self.fit_options().named(names)), names)
+
+    def fit_passes(
+        self, passes: Passes, weights: Array | None = None, *, sparse_parts: bool = False
+    ) -> Self:
+        """Learn from passes over batches of matrices, here or on a cluster."""
+        options = replace(self.fit_options(), progress=passes.progress)
+        found = fit_matrices(passes, weights, options, self.dtype, sparse_parts=sparse_parts)
+        return self.adopt(found)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
         """Learn from X and return its features."""
@@ -285,9 +294,9 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             X = Block.stack([ReadBlock(None)(block) for block in source.blocks]).X
         documents, names = self._read_new(X)
         weights = check_weights(sample_weight, documents.shape[0])
-        options = [model._options().named(names) for model in models]
+        options = [model.fit_options().named(names) for model in models]
         results = fit_path(documents, weights, options)
-        return [model._store(found, names) for model, found in zip(models, results, strict=True)]
+        return [model.adopt(found, names) for model, found in zip(models, results, strict=True)]
 
     @available_with(moments_suffice)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -304,7 +313,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
                 "documents that fit saw; learn from the start with partial_fit",
                 stacklevel=2,
             )
-        limit = self._options().memory_limit
+        limit = self.fit_options().memory_limit
         names = getattr(self, "feature_names_in_", None)
         if moments is None:
             documents, names = self._read_new(X)
@@ -317,7 +326,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             _check_moments_fit(documents.shape[1], documents.dtype, limit)
             moments = Moments.empty(documents.shape[1], documents.dtype)
         moments.add(documents, weights)
-        return self._store(moments, names)
+        return self.adopt(moments, names)
 
     def widen(self, n_terms: int) -> Self:
         """Make room for new terms at the end, which no document so far had (``partial_fit``)."""
@@ -326,10 +335,10 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             return self
         assert moments.scatter is not None
         _check_moments_fit(n_terms, moments.scatter.dtype, parse_bytes(self.memory_limit))
-        return self._store(moments.widened(n_terms), None)
+        return self.adopt(moments.widened(n_terms))
 
-    def _options(self) -> FitOptions:
-        """The parameters, checked."""
+    def fit_options(self) -> FitOptions:
+        """The parameters, checked, as ``dcot.core.fit`` takes them."""
         check_integer("n_layers", self.n_layers, MAX_LAYERS)
         return FitOptions(
             noise=by_layer("noise", self.noise, self.n_layers, check_noise),
@@ -351,7 +360,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             progress=progress_for(self.verbose),
         )
 
-    def _store(self, learned: FittedDCoT | Moments, names: Array | None) -> Self:
+    def adopt(self, learned: FittedDCoT | Moments, names: Array | None = None) -> Self:
         """Make this what the model has learned, and nothing else."""
         self._learned = learned
         self.n_features_in_ = learned.n_terms
@@ -560,7 +569,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             raise not_fitted(self)
         if isinstance(self._learned, Moments):
             names = getattr(self, "feature_names_in_", None)
-            self._store(fit_moments(self._learned, self._options().named(names)), names)
+            self.adopt(fit_moments(self._learned, self.fit_options().named(names)), names)
         assert isinstance(self._learned, FittedDCoT)
         return self._learned
 
@@ -614,8 +623,8 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     ) -> Self:
         """The model that ``_saved_settings`` describes."""
         model: Self = build(cls, settings)
-        model._options()  # refuses parameters outside their range
-        model._store(read_fitted(contents, settings), names)
+        model.fit_options()  # refuses parameters outside their range
+        model.adopt(read_fitted(contents, settings), names)
         restore_container(model, settings)
         return model
 

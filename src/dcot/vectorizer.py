@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -210,7 +211,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         pipeline, dcot = self.new_parts()
         source = as_text_source(raw_documents, allowance(parse_bytes(dcot.memory_limit)))
         if source is not None:
-            self.fit_passes(LocalPasses(source, dcot._options().progress), sample_weight)
+            self.fit_passes(LocalPasses(source, progress_for(dcot.verbose)), sample_weight)
             return None
         X = pipeline.fit_transform(raw_documents)
         _name_prototypes(dcot, pipeline)
@@ -225,13 +226,13 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         found = fit_texts(
             texts,
             pipeline,
-            dcot._options(),
+            replace(dcot.fit_options(), progress=texts.progress),
             dtype=dcot.dtype,
             sample_weight=sample_weight,
             sparse_parts=sparse_parts,
         )
         _name_prototypes(dcot, pipeline)
-        self._adopt(pipeline, dcot._store(found, None))
+        self._adopt(pipeline, dcot.adopt(found))
         return self
 
     @available_with(lambda self: moments_suffice(self._part("dcot")))
@@ -596,4 +597,4 @@ def _refuse_other_results(options: dict[str, Any]) -> None:
 
 def _name_prototypes(dcot: DCoT, pipeline: TextPipeline) -> None:
     """Prototypes given as words become columns."""
-    dcot.set_params(prototypes=dcot._options().named(pipeline.terms).prototypes)
+    dcot.set_params(prototypes=dcot.fit_options().named(pipeline.terms).prototypes)

@@ -225,12 +225,12 @@ def test_the_first_candidate_is_a_dcot_with_its_defaults():
 def test_the_settings_of_a_dcot_are_the_first_candidate(options):
     dcot = DCoT(**options)
     found = candidates_for(dcot)
-    expected = dcot._options()
+    expected = dcot.fit_options()
     assert found[0].options(base_options(dcot)) == expected
     assert len(set(found)) == len(found)
     assert max(candidate.n_prototypes for candidate in found) == dcot.n_prototypes
     for candidate in found:
-        made = DCoT(**{**dcot.get_params(), **candidate.parameters(dcot)})._options()
+        made = DCoT(**{**dcot.get_params(), **candidate.parameters(dcot)}).fit_options()
         assert candidate.options(base_options(dcot)) == made
 
 

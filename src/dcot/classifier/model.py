@@ -213,7 +213,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         terms = names if pipeline is None else pipeline.terms
         source = self._source(encoder, vectors, X, texts, terms) if embedded else None
         found = fit_classifier(X, labels, weights, replace(options, base=base), source)
-        dcot.set_params(**found.candidate.parameters(dcot))._store(found.dcot, names)
+        dcot.set_params(**found.candidate.parameters(dcot)).adopt(found.dcot, names)
         made = None if pipeline is None else DCoTVectorizer.of_fitted(pipeline, dcot)
         return self._store(found, made, dcot)
 

@@ -127,10 +127,10 @@ def base_options(dcot: DCoT) -> FitOptions:
             "from all features, which compressed ones would only approximate"
         )
     deepest = max(layers_and_output(features)[0] for features in GRID["features"])
-    asked = dcot._options()
+    asked = dcot.fit_options()
     if asked.n_layers >= deepest:
         return asked
-    return DCoT(**{**dcot.get_params(), "n_layers": deepest})._options()
+    return DCoT(**{**dcot.get_params(), "n_layers": deepest}).fit_options()
 
 
 def candidates_for(
@@ -141,7 +141,7 @@ def candidates_for(
     ``grid`` replaces values of ``GRID``; its first values come before the settings of ``dcot``.
     With ``embedded`` there are vectors beside dCoT.
     """
-    own = dcot._options()
+    own = dcot.fit_options()
     start = {
         "noise": own.noise[0],
         "shrinkage": own.shrinkage[0],

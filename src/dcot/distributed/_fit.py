@@ -21,10 +21,10 @@ from dcot.distributed._partitions import Failed, Partition, Recipe, partitions_o
 from dcot.distributed._running import LostError, Options, compute, connected, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
-from dcot.runtime.progress import Progress, announce, silent
+from dcot.runtime.progress import Progress, announce, progress_for, silent
 from dcot.runtime.resources import allowance, format_bytes, n_threads
 from dcot.stream import Sum
-from dcot.stream.fitting import PART_BYTES, fit_matrices
+from dcot.stream.fitting import PART_BYTES
 from dcot.stream.passes import count_of
 from dcot.vectorizer import DCoTVectorizer
 
@@ -345,13 +345,7 @@ def fit(
     partitions = partitions_of(collection, column, apart=on_error == "skip")
     with connected(cluster) as client:
         cluster_options = Options(client, retries, on_error, timeout)
-        if isinstance(model, DCoTVectorizer):
-            _, dcot = model.new_parts()
-            passes = DaskPasses(partitions, cluster_options, dcot._options().progress)
-            model.fit_passes(passes, sparse_parts=True)
-        else:
-            options = model._options()
-            passes = DaskPasses(partitions, cluster_options, options.progress)
-            found = fit_matrices(passes, None, options, model.dtype, sparse_parts=True)
-            model._store(found, None)
+        dcot = model if isinstance(model, DCoT) else model.new_parts()[1]
+        passes = DaskPasses(partitions, cluster_options, progress_for(dcot.verbose))
+        model.fit_passes(passes, sparse_parts=True)
     return model

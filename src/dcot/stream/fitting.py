@@ -30,7 +30,7 @@ from dcot.core.solvers import direct
 from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError
 from dcot.runtime.progress import announce
-from dcot.stream import LocalPasses, Passes, Source
+from dcot.stream import Passes, Source
 from dcot.stream.packed import NotPositiveError, PackedScatter, SparseScatter
 from dcot.stream.passes import AttachWeights, Block, ReadBlock
 from dcot.stream.sums import (
@@ -52,20 +52,12 @@ Array = NDArray[Any]
 PART_BYTES = 128e6
 
 
-def fit_source(source: Source, sample_weight: Any, options: FitOptions, dtype: Any) -> FittedDCoT:
-    """Learn from a source of matrices, batch by batch in this process.
-
-    Parameters
-    ----------
-    sample_weight : how often each document counts, or None for once
-    options : the settings
-    dtype : the precision to compute in, or None for that of the first batch
-    """
-    weights = None
-    if sample_weight is not None:
-        count = source.n_documents if source.n_documents is not None else np.size(sample_weight)
-        weights = check_weights(sample_weight, count)
-    return fit_matrices(LocalPasses(source, options.progress), weights, options, dtype)
+def source_weights(source: Source, sample_weight: Any) -> Array | None:
+    """How often each document of a source counts, checked; None for once."""
+    if sample_weight is None:
+        return None
+    count = source.n_documents if source.n_documents is not None else np.size(sample_weight)
+    return check_weights(sample_weight, count)
 
 
 def fit_matrices(

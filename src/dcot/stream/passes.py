@@ -145,6 +145,11 @@ class Passes(Protocol):
     """Something that can go over all documents and add up."""
 
     @property
+    def progress(self) -> Progress:
+        """Told how far the work is."""
+        ...
+
+    @property
     def rereadable(self) -> bool:
         """Whether more than one pass can be made."""
         ...
