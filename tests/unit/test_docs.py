@@ -40,6 +40,7 @@ WRITTEN_BY_THE_BUILD = {DOCS / "reference" / "command.md"} | {
 
 
 @pytest.mark.filterwarnings("ignore:dCoT .* does not beat TF-IDF")
+@pytest.mark.filterwarnings("ignore:no document is certain enough")
 def test_code_of_the_page_on_classifiers_runs(capsys):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / "classifier.md").read_text(), re.S)
     assert blocks

@@ -13,21 +13,28 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.bench.features import Block, Blocks
-from dcot.bench.protocol import Candidate, choose, default_class_weight, ridge_predictions
+from dcot.bench.features import Block, Blocks, products
+from dcot.bench.protocol import (
+    Candidate,
+    choose,
+    default_class_weight,
+    document_weights,
+    ridge_predictions,
+)
 from dcot.bench.report.tables import Table
 from dcot.bench.systems.dcot import outputs_of
 from dcot.bench.tasks import load_corpus
 from dcot.classifier import DCoTClassifier
 from dcot.classifier.embedding import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
-from dcot.classifier.selection import EMBEDDING_WEIGHTS
+from dcot.classifier.ridge import KernelRidge, targets_of
+from dcot.classifier.selection import EMBEDDING_WEIGHTS, best_of
 from dcot.datasets import Corpus
 from dcot.errors import DatasetMissingError, InvalidParameterError
 from dcot.estimator import DCoT
@@ -105,10 +112,10 @@ class Held:
         """Rows of the documents that are held out."""
         return np.arange(len(self.texts) - len(self.draws[0]))
 
-    def accuracies(self, *choices: Blocks) -> Array:
-        """Percent by number of labels, mean of the draws; of several, leave-one-out chooses."""
+    def accuracies(self, blocks: Blocks) -> Array:
+        """Percent by number of labels, mean of the draws."""
         held, weight = self.out, default_class_weight()
-        candidates = [Candidate({}, blocks) for blocks in choices]
+        candidates = [Candidate({}, blocks)]
         found = []
         for order in self.draws:
             budgets = [budget for budget in BUDGETS if budget <= len(order)]
@@ -182,7 +189,6 @@ def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
     model = DCoTVectorizer().fit(held.texts)
     terms, X = model.pipeline_.terms.tolist(), model.weigh(held.texts)
     ours = Block.of(model.transform(held.texts))
-    yield "dCoT alone", Outcome(held.accuracies([ours]))
     start = time.process_time()
     vectors = encode(held.texts)
     seconds = time.process_time() - start
@@ -195,17 +201,46 @@ def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
     for name, source in sources.items():
         rows = np.arange(len(held.texts))
         embedding, found = source.learn(rows, rows)
-        beside = {
-            weight: Block.of(replace(embedding, weight=weight).features(found))
-            for weight in sorted(EMBEDDING_WEIGHTS)
-        }
+        scores = _sums(held, ours, Block.of(embedding.features(found)))
+        if name == "wordllama":
+            yield "dCoT alone", Outcome(scores["0.0"])
         cost = seconds if name == "wordllama" else None
-        yield f"{name} alone", Outcome(held.accuracies([beside[1.0]]), None, cost)
-        for weight in sorted(EMBEDDING_WEIGHTS)[1:]:
-            made = held.accuracies([ours, beside[weight]])
-            yield f"dCoT and {name}, weight {weight:g}", Outcome(made)
-        choices = [[ours, beside[weight]] for weight in EMBEDDING_WEIGHTS]
-        yield f"dCoT and {name}, weight chosen", Outcome(held.accuracies(*choices))
+        yield f"{name} alone", Outcome(scores["alone"], None, cost)
+        for weight in (*map(str, sorted(EMBEDDING_WEIGHTS)[1:]), "chosen"):
+            yield f"dCoT and {name}, weight {weight}", Outcome(scores[weight])
+
+
+def _sums(held: Held, ours: Block, beside: Block) -> dict[str, Array]:
+    """Accuracies of kernels plus a weight times others, by weight, and of the others alone."""
+    found: dict[str, list[list[float]]] = {}
+    for order in held.draws:
+        budgets = [budget for budget in BUDGETS if budget <= len(order)]
+        most = order[: budgets[-1]]
+        one, two = (
+            [products([block], rows, most) for rows in (most, held.out)] for block in (ours, beside)
+        )
+        kernels = {
+            str(w): [a + w * b for a, b in zip(one, two, strict=True)] for w in EMBEDDING_WEIGHTS
+        }
+        kernels["alone"] = two
+        scores: dict[str, list[float]] = {name: [] for name in (*kernels, "chosen")}
+        for n in budgets:
+            labels = held.labels[most[:n]]
+            classes, targets = targets_of(labels)
+            weights = document_weights(labels, default_class_weight())
+            ridges = {
+                name: KernelRidge.fit(kernel[:n, :n], targets, weights=weights)
+                for name, (kernel, _) in kernels.items()
+            }
+            for name, ridge in ridges.items():
+                predicted = classes[ridge.decision(kernels[name][1][:, :n]).argmax(axis=1)]
+                scores[name].append(100 * float(np.mean(predicted == held.labels[held.out])))
+            losses = [ridges[str(weight)].losses for weight in EMBEDDING_WEIGHTS]
+            best = EMBEDDING_WEIGHTS[best_of(np.array(losses), weights)]
+            scores["chosen"].append(scores[str(best)][-1])
+        for name, values in scores.items():
+            found.setdefault(name, []).append(values)
+    return {name: np.mean(values, axis=0) for name, values in found.items()}
 
 
 def _reliability(held: Held) -> Iterator[tuple[str, Outcome]]:
