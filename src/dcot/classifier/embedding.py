@@ -25,6 +25,7 @@ from dcot.classifier.word_vectors import look_up
 from dcot.core.centred import Matrix
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.runtime.extras import require
+from dcot.text.batch import Texts
 
 Array = NDArray[Any]
 Kind = Literal["words", "encoder", "given"]
@@ -242,6 +243,50 @@ class VectorSource:
         mean = known.mean(axis=0, dtype=np.float64)
         found = Embedding(self.kind, self.name, mean, 1.0, self.table, probes, self.encoder)
         return found, vectors[np.searchsorted(wanted, labelled)]
+
+
+def source_of(
+    embedding: Any,
+    encoder: Encoder | None,
+    vectors: Any,
+    X: Matrix,
+    texts: Texts | None,
+    terms: Array | None,
+) -> VectorSource:
+    """Where the vectors of the documents of a fit come from.
+
+    Parameters
+    ----------
+    embedding : as it was given to the classifier
+    encoder : what ``as_encoder`` found in it
+    vectors : given with the documents, or None
+    X, texts, terms : the documents, as far as they are known
+    """
+    if embedding is not None and encoder is None:
+        refuse_vectors(vectors)
+        if terms is None:
+            raise InvalidInputError(
+                "word vectors need the words of the columns: give texts, or a DataFrame whose "
+                "columns are named by words"
+            )
+        return vectors_of_words(embedding, [str(term) for term in terms], X)
+    if vectors is not None:
+        found = check_vectors(vectors, X.shape[0], "the documents")
+        return VectorSource.given(lambda rows: found[rows], encoder)
+    if texts is None or encoder is None:
+        raise InvalidInputError(
+            "an encoder reads texts, and the documents are a matrix: give their vectors, as "
+            "vectors="
+        )
+    return VectorSource.given(lambda rows: encoder([texts[int(row)] for row in rows]), encoder)
+
+
+def refuse_vectors(vectors: Any) -> None:
+    """Word vectors need no vectors of documents."""
+    if vectors is not None:
+        raise InvalidInputError(
+            "this classifier makes vectors of documents from its word vectors: leave vectors out"
+        )
 
 
 def vectors_of_words(given: Any, terms: Sequence[str], X: Matrix) -> VectorSource:

@@ -19,11 +19,11 @@ from dcot.classifier.embedding import (
     WORDLLAMA,
     Documents,
     Encoder,
-    VectorSource,
     as_encoder,
     check_same_encoder,
     check_vectors,
-    vectors_of_words,
+    refuse_vectors,
+    source_of,
 )
 from dcot.classifier.explanation import Explanation, explain_decision
 from dcot.classifier.first_batch import first_rows
@@ -211,33 +211,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if weights is not None:
             weights = np.concatenate([weights, np.ones(X.shape[0] - n)])
         terms = names if pipeline is None else pipeline.terms
-        source = self._source(encoder, vectors, X, texts, terms) if embedded else None
+        source = source_of(self.embedding, encoder, vectors, X, texts, terms) if embedded else None
         found = fit_classifier(X, labels, weights, replace(options, base=base), source)
         dcot.set_params(**found.candidate.parameters(dcot)).adopt(found.dcot, names)
         made = None if pipeline is None else DCoTVectorizer.of_fitted(pipeline, dcot)
         return self._store(found, made, dcot)
-
-    def _source(
-        self, encoder: Encoder | None, vectors: Any, X: Matrix, texts: Any, terms: Array | None
-    ) -> VectorSource:
-        """Where the vectors of the documents of a fit come from."""
-        if self.embedding is not None and encoder is None:
-            _refuse_vectors(vectors)
-            if terms is None:
-                raise InvalidInputError(
-                    "word vectors need the words of the columns: give texts, or a DataFrame whose "
-                    "columns are named by words"
-                )
-            return vectors_of_words(self.embedding, [str(term) for term in terms], X)
-        if vectors is not None:
-            found = check_vectors(vectors, X.shape[0], "the documents")
-            return VectorSource.given(lambda rows: found[rows], encoder)
-        if texts is None or encoder is None:
-            raise InvalidInputError(
-                "an encoder reads texts, and the documents are a matrix: give their vectors, as "
-                "vectors="
-            )
-        return VectorSource.given(lambda rows: encoder(texts[rows].to_list()), encoder)
 
     def refit(
         self,
@@ -337,7 +315,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if embedding is None:
             return Documents(self._read_terms(documents))
         if embedding.table is not None:
-            _refuse_vectors(vectors)
+            refuse_vectors(vectors)
             X = self._read_terms(documents)
             return Documents(X, np.asarray(X @ embedding.table))
         k = len(embedding.mean)
@@ -711,13 +689,6 @@ def _checked_k(k: Any, n: int) -> int:
             f"k must be a whole number from 1 to the {n} documents, got {k!r}"
         )
     return int(k)
-
-
-def _refuse_vectors(vectors: Any) -> None:
-    if vectors is not None:
-        raise InvalidInputError(
-            "this classifier makes vectors of documents from its word vectors: leave vectors out"
-        )
 
 
 def _has_terms(X: Matrix) -> Array:
