@@ -39,7 +39,7 @@ def test_test_documents_are_not_touched(corpus, small):
 def test_tables_show_differences_to_the_first_row(corpus, small, monkeypatch, tmp_path, study):
     if study == "embedding":
         pytest.importorskip("wordllama", reason="wordllama is not installed: dcot[embedding]")
-    monkeypatch.setattr(defaults, "load", lambda *_, **__: corpus)
+    monkeypatch.setattr(defaults, "load_corpus", lambda *_, **__: corpus)
     (table,) = defaults.run([study], ["made"], docs=tmp_path)
     assert table.head[:3] == ["change", "made", "mean"]
     assert table.rows[0][1:3] == ["", ""]
@@ -55,7 +55,7 @@ def test_tables_show_differences_to_the_first_row(corpus, small, monkeypatch, tm
 
 
 def test_reliability_is_shown_as_it_is(corpus, small, monkeypatch):
-    monkeypatch.setattr(defaults, "load", lambda *_, **__: corpus)
+    monkeypatch.setattr(defaults, "load_corpus", lambda *_, **__: corpus)
     (table,) = defaults.run(["reliability"], ["made"])
     values = {row[0]: [float(value) for value in row[1].split(" / ")] for row in table.rows}
     assert len(values) == 5
