@@ -1,6 +1,7 @@
 """Figures, one per file. Each returns its matplotlib figure; nothing is shown or saved here.
 
-All are legible in black and white. They need ``pip install "dcot[plots]"``.
+Colours are apart for every kind of sight, and all are legible in black and white. They
+need ``pip install "dcot[plots]"``.
 """
 
 from __future__ import annotations

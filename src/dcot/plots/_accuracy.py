@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dcot.plots._figure import axes_of, plain
+from dcot.plots._figure import OURS, QUIET, axes_of, plain
 
 
 def accuracy_bars(
@@ -29,10 +29,17 @@ def accuracy_bars(
         values = [100 * value for value in accuracies[name]]
         mean = sum(values) / len(values)
         ours = row == len(names) - 1
-        ax.barh(row, mean, color="0.25" if ours else "0.75", height=0.7)
+        ax.barh(row, mean, color=OURS if ours else QUIET, height=0.7)
         dots = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": "black"}
         ax.plot(values, [row] * len(values), "o", markeredgewidth=0.6, **dots)
-        ax.text(max(*values, mean) + 1, row, f"{mean:.1f} %", va="center", ha="left")
+        ax.text(
+            max(*values, mean) + 1,
+            row,
+            f"{mean:.1f} %",
+            va="center",
+            ha="left",
+            weight="bold" if ours else "normal",
+        )
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.set_xlim(0, 100)

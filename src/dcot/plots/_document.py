@@ -9,10 +9,10 @@ import numpy as np
 
 from dcot.errors import InvalidInputError
 from dcot.explain import Meaning
-from dcot.plots._figure import check_meaning, literal, new_figure, plain
+from dcot.plots._figure import OURS, check_meaning, literal, new_figure, plain
 
-_OWN = {"color": "0.25"}
-_ADDED = {"color": "0.85", "hatch": "////", "edgecolor": "0.4", "linewidth": 0}
+_OWN = {"facecolor": "0.25"}
+_ADDED = {"facecolor": "#B3D5EA", "hatch": "////", "edgecolor": OURS, "linewidth": 0}
 
 
 def document_layers(meaning: Meaning, *, k: int = 12, title: str | None = None) -> Any:
@@ -78,6 +78,6 @@ def _legend(figure: Any) -> None:
     patch = require("matplotlib.patches", "plots").Patch
     handles = [
         patch(label="in the document", **_OWN),
-        patch(label="added by the model", facecolor="0.85", hatch="////", edgecolor="0.4"),
+        patch(label="added by the model", **_ADDED),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=9)

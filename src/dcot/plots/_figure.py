@@ -10,10 +10,13 @@ from dcot.errors import InvalidTypeError
 from dcot.explain import Meaning
 from dcot.runtime.extras import require
 
-# Distinct without colour; with more systems than marks, marks repeat.
+# The colours of Okabe and Ito: apart for every kind of sight. Marks and lines differ as well, for
+# print; with more systems than marks, marks repeat.
+OURS = "#0072B2"
+QUIET = "#C4C4C4"
+COLOURS = ("#D55E00", "#009E73", "#CC79A7", "#595959", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
-GREYS = ("0.0", "0.35", "0.55", "0.2", "0.45", "0.65")
 
 
 @cache

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dcot.errors import InvalidInputError
 from dcot.explain import Readable
-from dcot.plots._figure import MARKERS, axes_of, literal
+from dcot.plots._figure import COLOURS, MARKERS, OURS, axes_of, literal
 
 # Directions to try, right and left before above and below; then the same further away.
 _ANGLES = np.deg2rad([0, 180, 60, 120, -60, -120, 90, -90, 30, 150, -30, -150])
@@ -159,9 +159,7 @@ def term_map(
             linestyle="",
             marker=MARKERS[number % len(MARKERS)],
             markersize=5,
-            markerfacecolor=("0.25", "white", "0.7")[number // len(MARKERS) % 3],
-            markeredgecolor="black",
-            markeredgewidth=0.7,
+            color=(OURS, *COLOURS)[number % (1 + len(COLOURS))],
         )
     ax.margins(0.1)
     ax.set_xticks([])

@@ -8,7 +8,7 @@ from typing import Any
 
 from dcot.errors import InvalidInputError
 from dcot.explain import Meaning
-from dcot.plots._figure import axes_of, check_meaning, literal
+from dcot.plots._figure import OURS, axes_of, check_meaning, literal
 
 Columns = Mapping[str, Sequence[tuple[str, float]]]
 
@@ -61,8 +61,8 @@ def word_columns(
                 0.94 * width,
                 left=start + 0.03 * width,
                 height=0.86,
-                color="0.55",
-                alpha=0.7 * strength,
+                color=OURS,
+                alpha=0.45 * strength,
             )
             ax.text(middle, row, literal(prototype), ha="center", va="center", fontsize=9)
     ax.axhline(-0.5, color="black", linewidth=0.8)

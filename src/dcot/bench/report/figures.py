@@ -104,7 +104,6 @@ def _few_labels(results: Results) -> Iterator[tuple[str, str, Any]]:
             label = f"{title} on test documents (%)"
             for ax, corpus, curves in zip(axes, shown, _alike(panels), strict=True):
                 label_curves(curves, ax=ax, title=corpus, label=label)
-            _one_legend(figure, axes)
             caption = (
                 f"{title} by number of labelled documents ({about}); bars are one standard "
                 "deviation over the draws, the right end is all labels."
@@ -138,24 +137,6 @@ def _alike(panels: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: curves.get(name, {}) for name in names} for curves in panels]
 
 
-def _one_legend(figure: Any, axes: list[Any]) -> None:
-    """Below the panels, where it hides no curve; as many columns as the figure is wide for."""
-    found: dict[str, Any] = {}
-    for ax in axes:
-        ax.get_legend().remove()
-        handles, names = ax.get_legend_handles_labels()
-        found |= dict(zip(names, handles, strict=True))
-    columns = max(1, min(len(found), int(figure.get_figwidth() / 1.9)))
-    figure.legend(
-        list(found.values()),
-        list(found),
-        ncols=columns,
-        loc="outside lower center",
-        frameon=False,
-        handlelength=3.0,
-    )
-
-
 def _unlabelled(results: Results) -> Iterator[tuple[str, str, Any]]:
     panels = unlabelled_panels(results)
     if not panels:
@@ -174,7 +155,6 @@ def _unlabelled(results: Results) -> Iterator[tuple[str, str, Any]]:
         label_curves(curves, ax=ax, title=f"{corpus}, {labels} labels")
         ax.set_xlabel("documents learned from, without labels")
         ax.tick_params(axis="x", labelsize=8)
-    _one_legend(figure, axes)
     caption = "Accuracy by the number of documents that the representation is learned from."
     yield UNLABELLED, caption, figure
 
