@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dcot.distributed._fit import _COPIES as COPIES
-from dcot.distributed._fit import _HELD as HELD
-from dcot.distributed._fit import _SHARE as SHARE
+from dcot.distributed._fit import _DOCUMENT_COPIES as COPIES
+from dcot.distributed._fit import _MEMORY_SHARE as SHARE
+from dcot.distributed._fit import _SUMS_HELD as HELD
 from dcot.distributed._leaves import STACK_BYTES
 
 # Assumptions that are not measured; change them for your own cluster.

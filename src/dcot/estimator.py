@@ -118,7 +118,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         indices or feature names, or a callable ``(moments, n_prototypes) -> indices``.
     noise : float or sequence of float
         Probability that a term is removed, in [0, 1). A sequence gives layer 1, 2, …; its last
-        value goes on for deeper layers.
+        value is used for deeper layers.
     n_layers : int
         Number of applications of the method to its own output.
     squash : {"identity", "tanh"}
@@ -387,7 +387,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         return self._features(X)
 
     def _features(self, X: Any) -> Any:
-        """The same as an array, whatever ``set_output`` was told."""
+        """The same as an array, whatever ``set_output`` says."""
         fitted, source = self._fitted(), as_source(X)
         if source is None:
             X = self._read(X)
@@ -410,7 +410,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     ) -> int:
         """Write the features of a large corpus to a file, batch by batch; how many documents.
 
-        After a crash, Ctrl-C, or when the disk was full, the same call goes on where it stopped.
+        After a crash, Ctrl-C, or when the disk was full, the same call resumes where it stopped.
 
         Parameters
         ----------
@@ -419,7 +419,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             name becomes a folder of parquet files, in order, with the columns ``document`` (its
             place) and ``features``
         overwrite : replace a finished output, which stays until the new one is complete
-        resume : go on with an unfinished output; by default unless ``overwrite``
+        resume : resume an unfinished output; by default unless ``overwrite``
         progress : ``progress(message, fraction)`` is called as the work goes on; by default a bar
             with documents/s and the time left, if ``verbose``
         """

@@ -282,7 +282,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         return self._features(raw_documents)
 
     def _features(self, raw_documents: Any) -> Any:
-        """The same as an array, whatever ``set_output`` was told."""
+        """The same as an array, whatever ``set_output`` says."""
         dcot = self._fitted()
         X = self.weigh(raw_documents)
         if not X.shape[0]:  # a batch may be empty, and scikit-learn would not have it

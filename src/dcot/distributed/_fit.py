@@ -28,24 +28,24 @@ from dcot.stream.fitting import PART_BYTES
 from dcot.stream.passes import count_of
 from dcot.vectorizer import DCoTVectorizer
 
-# So many partial sums are merged by one task: they are in one worker's memory together.
+# Partial sums that one task merges; one worker holds them at the same time.
 FAN_IN = 4
-# Sums whose totals are this large at the most are merged by one task; more of them by several.
+# One task merges sums whose totals take at most this many bytes together.
 GROUP_BYTES = PART_BYTES
-# A task takes about so many bytes of documents, if there are tasks enough for all threads: a
-# partial sum of many documents is not much larger than one of few, and fewer are to be merged.
+# Bytes of documents per task, where there are enough tasks for all threads. Large tasks are better:
+# a partial sum of many documents is hardly larger than one of few, and there are fewer to merge.
 LEAF_BYTES = 1e9
-# Tasks for each thread, at the most: what is lost with a worker is to be made again.
-LEAVES = 4
-# Documents as texts, as terms, stacked, and transposed, in a task.
-_COPIES = 4
-# The sums of a leaf that is being made (parts that are not merged yet can double them), those of
-# one that is finished and waits for others, and what these are merged to.
-_HELD = 4
-# Seconds that are waited for a new worker where all are lost.
-_COMING_BACK = 60
-# The part of a worker's memory that sums may take.
-_SHARE = 0.7
+# At most this many tasks per thread: what a lost worker had is computed again.
+LEAVES_PER_THREAD = 4
+# Copies of the documents in a task: as texts, as terms, stacked, and transposed.
+_DOCUMENT_COPIES = 4
+# Sums in memory at the same time: those being computed (unmerged parts can double them), those of
+# a finished task, and the result of merging.
+_SUMS_HELD = 4
+# Seconds to wait for a new worker when all are lost.
+_RECONNECT_SECONDS = 60
+# Share of a worker's memory that sums may use.
+_MEMORY_SHARE = 0.7
 
 
 class DaskPasses:
@@ -100,7 +100,7 @@ class DaskPasses:
             parts += self._computed(groups, leaves)
             self.progress(message, (number + 1) / len(waves))
         self._check(parts)
-        # a group is empty-handed only if all partitions are: then every sum is that of nothing
+        # a group has no totals only if no partition has documents
         totals = [part.totals for part in parts]
         if any(total is None for total in totals):
             raise InvalidInputError(
@@ -112,12 +112,12 @@ class DaskPasses:
         for attempt in range(self.options.retries + 1):
             try:
                 return compute(self._trees(groups, leaves), self.options)
-            except LostError:  # what only a lost worker had: send it anew
+            except LostError:  # only a lost worker had it: send it again
                 self.state.pop("steps", None)
                 if attempt == self.options.retries:
                     raise
-                with suppress(TimeoutError):  # one that was lost may be on its way back
-                    self.options.client.wait_for_workers(1, timeout=_COMING_BACK)
+                with suppress(TimeoutError):  # a lost worker may restart
+                    self.options.client.wait_for_workers(1, timeout=_RECONNECT_SECONDS)
         raise AssertionError("not reached")
 
     # -- the graph ------------------------------------------------------------------------------
@@ -126,22 +126,22 @@ class DaskPasses:
         return [part for part in self.partitions if part.name not in self.skipped]
 
     def _leaves(self) -> list[list[Partition]]:
-        """Partitions that one task goes through, in their order.
+        """Partitions by task, in order.
 
-        Those that Dask has made already, or that share tasks, are best worked on where they are:
-        each has a task of its own. So has a partition while its size is not known.
+        A partition has a task of its own if Dask has computed it already, if it shares tasks with
+        others, or while its size is not known.
         """
         sizes, remaining = self.state["sizes"], self._remaining()
         threads = _threads(self.options.client)
         total = sum(sizes.values())
-        count = min(max(1.0, total / LEAF_BYTES / threads), LEAVES) * threads
+        count = min(max(1.0, total / LEAF_BYTES / threads), LEAVES_PER_THREAD) * threads
         most = total / count
         leaves: list[list[Partition]] = []
         filled = 0.0
         for partition in remaining:
             alone = partition.name not in sizes or not isinstance(partition.value, Recipe)
             size = most if alone else sizes[partition.name]
-            # a little more, rather than one more leaf for what is left over
+            # a little more, rather than one more task for the rest
             if not leaves or alone or filled + size / 2 > most:
                 leaves.append([])
                 filled = 0.0
@@ -192,9 +192,9 @@ class DaskPasses:
         groups = [list(sums)] if one_group else _groups(sums)
         known = self.state["sizes"]
         most = max((known.get(part.name, 0.0) for leaf in leaves for part in leaf), default=0.0)
-        documents = _COPIES * max(most, min(STACK_BYTES, sum(known.values())))
+        documents = _DOCUMENT_COPIES * max(most, min(STACK_BYTES, sum(known.values())))
         given = sum(map(sent, sums))
-        room = (_SHARE * _memory(self.options.client) - documents - given) / _HELD
+        room = (_MEMORY_SHARE * _memory(self.options.client) - documents - given) / _SUMS_HELD
         waves: list[list[list[Sum]]] = []
         filled = held = 0.0
         for group in groups:
@@ -205,11 +205,11 @@ class DaskPasses:
             waves[-1].append(group)
             filled += size
             held = max(held, filled)
-        self._say(_HELD * held + documents + given, len(leaves), len(waves))
+        self._say(_SUMS_HELD * held + documents + given, len(leaves), len(waves))
         return waves
 
     def _say(self, need: float, tasks: int, passes: int) -> None:
-        """What a thread of a worker needs; again only if it is much more than was said."""
+        """Announce the memory that a thread needs; again only if it has grown by a fifth."""
         if need <= 1.2 * self.state.get("need", 0.0):
             return
         self.state["need"] = need
@@ -267,7 +267,7 @@ def _threads(client: Any) -> int:
 
 
 def _memory(client: Any) -> float:
-    """Bytes of memory for a thread of a worker: of the one with the least."""
+    """Bytes of memory per thread, on the worker that has the least."""
     if isinstance(client, str):
         return allowance(None) / n_threads()
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
@@ -276,7 +276,7 @@ def _memory(client: Any) -> float:
 
 
 def largest(one: Sum) -> float:
-    """Bytes of a sum's total at the most, where it can be large."""
+    """Largest size of a sum's total, in bytes, for sums that can be large."""
     found: Any = one
     if hasattr(one, "stop"):
         size = (found.stop - found.start) * found.stop
@@ -289,13 +289,13 @@ def largest(one: Sum) -> float:
 
 
 def sent(one: Sum) -> float:
-    """Bytes that a sum brings along to every worker, where they are many."""
+    """Bytes of a sum that are sent to every worker, for sums that can be large."""
     found: Any = one
     return float(found.dense.nbytes) if hasattr(one, "dense") else 0.0
 
 
 def without_data(one: Sum) -> Sum:
-    """A sum that can merge, which asks for nothing of what it adds up with."""
+    """The sum without the data that only adding needs: enough to merge."""
     light = copy(one)
     for name in ("dense", "mean", "layers", "origin", "targets"):
         if hasattr(light, name):
@@ -329,7 +329,7 @@ def fit(
         client in use, or else a cluster of local processes
     column : of a dataframe, that holds the texts
     on_error : {"raise", "skip"}
-        What to do with a partition that cannot be used: an error that names it, or go on without
+        What to do with a partition that cannot be used: an error that names it, or skip
         it; ``model.skipped_`` has the names and reasons.
     retries : how often a partition is tried again before it counts as one that cannot be used
     timeout : seconds that a pass may take; None waits as long as the cluster works

@@ -16,9 +16,9 @@ from dcot.stream import Sum
 from dcot.stream.passes import Block, count_of
 from dcot.stream.sources import named
 
-# Matrices are stacked up to so many bytes: each that is added makes a sparse sum anew.
+# Matrices are stacked up to this many bytes: every addition copies a sparse sum.
 STACK_BYTES = 192e6
-SOME = 1000  # documents to see what they are like
+SAMPLE_DOCUMENTS = 1000  # of the first partition, to see their type and width
 
 
 @dataclass
@@ -27,9 +27,9 @@ class Part:
 
     Attributes
     ----------
-    totals : one a sum; None if there were no documents
+    totals : one per sum; None if there were no documents
     counts, sizes : documents and bytes by partition
-    failed : partitions that could not be had, and why
+    failed : partitions that could not be read, and why
     """
 
     totals: list[Any] | None = None
@@ -42,7 +42,7 @@ class Part:
 
 
 class Leaf:
-    """Sums over partitions that come one by one: none of them is kept."""
+    """Sums over partitions that are read one by one and not kept."""
 
     def __init__(self, sums: Sequence[Sum]) -> None:
         self.sums = sums
@@ -127,7 +127,11 @@ def read_some(value: Any, name: str, start: int, steps: Any, retries: int, on_er
     documents = read(value, name, start, steps, retries, on_error)
     if isinstance(documents, Failed):
         return documents
-    return documents.rows(0, SOME) if isinstance(documents, Block) else documents[:SOME]
+    return (
+        documents.rows(0, SAMPLE_DOCUMENTS)
+        if isinstance(documents, Block)
+        else documents[:SAMPLE_DOCUMENTS]
+    )
 
 
 def pick(parts: list[Part], group: int) -> Part:
@@ -136,7 +140,7 @@ def pick(parts: list[Part], group: int) -> Part:
 
 
 def merge(sums: Any, parts: list[Part]) -> Part:
-    """A task: one part from some."""
+    """A task: merge several parts."""
     whole = Part()
     for part in parts:
         whole.counts.update(part.counts)
@@ -153,7 +157,7 @@ def merge(sums: Any, parts: list[Part]) -> Part:
 
 
 def _own(total: Any) -> Any:
-    """A total that may be changed: results of other tasks are not ours."""
+    """A copy that may be changed: results of other tasks must not be."""
     if isinstance(total, list):  # of parts, which are replaced, never changed
         return list(total)
     return deepcopy(total)
@@ -173,7 +177,7 @@ def size_of(value: Any) -> int:
 
 
 def bytes_of(documents: Any) -> float:
-    """How large some documents are, about; 0 where nobody knows."""
+    """Approximate size of documents; 0 if it is not known."""
     if isinstance(documents, Block):
         return float(documents.nbytes)
     size = getattr(documents, "estimated_size", None)  # of a column of texts

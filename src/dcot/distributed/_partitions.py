@@ -1,4 +1,4 @@
-"""From a Dask collection to partitions, each of which can fail by itself and is known by name."""
+"""From a Dask collection to named partitions, each of which can fail on its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dcot.text.tables import ReadOptions, stream_rows
 
 # Files of a partition, where they are given as files.
 _PARTITION_BYTES, _PARTITION_FILES = 64_000_000, 10_000
-_PAUSE = 0.1  # seconds before a partition is tried again; doubled each time
+_RETRY_SECONDS = 0.1  # seconds before a partition is tried again; doubled each time
 
 
 class Recipe:
@@ -54,7 +54,7 @@ class Partition:
 
 @dataclass
 class Failed:
-    """A partition that could not be had."""
+    """A partition that could not be read."""
 
     name: str
     reason: str
@@ -78,7 +78,7 @@ def partitions_of(
 
 
 def _distinct(partitions: Iterator[Partition]) -> list[Partition]:
-    """The same; a name that comes again has a number."""
+    """The same partitions; a repeated name gets a number."""
     seen: Counter[str] = Counter()
     found = []
     for partition in partitions:
@@ -119,17 +119,17 @@ def _of_files(files: TextFiles, apart: bool) -> Iterator[Partition]:
 
 
 def mark_of(files: TextFiles) -> str:
-    """A digest of where files are, how they are read, and what they were like."""
+    """A digest of the paths, sizes and times of files, and of how they are read."""
     digest = hashlib.blake2b(str(files.options).encode(), digest_size=16)
     for path, kind in files.files:
         found = path.stat()
-        told = f"{path.resolve()}\0{kind} {found.st_size} {found.st_mtime_ns}\0"
-        digest.update(told.encode("utf-8", "surrogateescape"))
+        facts = f"{path.resolve()}\0{kind} {found.st_size} {found.st_mtime_ns}\0"
+        digest.update(facts.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
 def cuts(path: Path, kind: str, size: int, options: ReadOptions) -> list[tuple[int, int]]:
-    """Pieces of a file of lines that can be read by themselves; one for any other file."""
+    """Pieces of a file of lines that can be read separately; one piece for any other file."""
     plain = path.suffix.lower() not in COMPRESSED and options.encoding == "utf-8"
     if not plain or kind not in ("lines", "jsonl") or size <= 2 * _PARTITION_BYTES:
         return [(0, size)]
@@ -166,7 +166,7 @@ def _named_files(files: TextFiles) -> str:
 
 
 def _reading(files: TextFiles) -> Recipe:
-    # workers are to see the same files: paths that mean the same wherever they are read
+    # absolute paths, which mean the same on every worker
     there = [(path.resolve(), kind) for path, kind in files.files]
     return _recipe(files.only(there))
 
@@ -260,7 +260,7 @@ def load(partition: Any, name: str, retries: int, on_error: str) -> Any:
         except Exception as error:
             if attempt == retries:
                 return failed(name, error, on_error)
-            time.sleep(_PAUSE * 2**attempt)
+            time.sleep(_RETRY_SECONDS * 2**attempt)
     raise AssertionError("not reached")
 
 

@@ -94,7 +94,7 @@ def _local(distributed: Any) -> Iterator[Any]:
 
 
 # What is larger than this does not travel with the graph, but once to each worker.
-_EMBEDDED = 1_000_000
+_EMBEDDED_BYTES = 1_000_000
 
 
 @dataclass
@@ -131,7 +131,7 @@ def shared(value: Any, client: Any) -> Any:
     opaque = Shared(value)
     if not isinstance(client, str) and client is not None:
         size = len(pickle.dumps(opaque, protocol=5, buffer_callback=None))
-        if size > _EMBEDDED:
+        if size > _EMBEDDED_BYTES:
             return _scattered(client, opaque)
     return delayed(opaque, traverse=False, pure=False)
 

@@ -99,11 +99,11 @@ def transform_to(
     timeout: float | None = None,
     overwrite: bool = False,
 ) -> int:
-    """Write the features to a folder of parquet files, one a partition; how many documents.
+    """Write features to a folder of parquet files, one per partition; the number of documents.
 
-    Each file appears when it is complete, so the same call after a crash makes only those that are
-    missing. It refuses another model, another number of partitions, and files that are others or
-    have changed; whether a bag or an array holds the same as before is for you to know. Columns:
+    Each file appears when it is complete, so the same call after a crash writes only those that are
+    missing. Another model, another number of partitions, and other or changed files are refused;
+    that a bag or an array has the same contents as before is not checked. Columns:
     ``partition``, ``row`` (in it) and ``features``.
 
     Parameters
@@ -183,14 +183,14 @@ def _check_same(folder: Path, record: Path, model: str, partitions: list[Mark]) 
         )
     if began_with != model:
         raise InvalidParameterError(
-            f"{folder} was begun with another model: go on with that one, {again}"
+            f"{folder} was begun with another model: resume with that one, {again}"
         )
     if len(noted) != len(partitions):
         raise InvalidInputError(
             f"{folder} was begun with {len(noted):,} partitions, and now there are "
             f"{len(partitions):,}: give the same ones, {again}"
         )
-    # a file may be called by another path than before: what counts is what it is
+    # the same file may have another path now: compare what it is
     for before, (name, now) in zip(noted, partitions, strict=True):
         if before[-1] != now:
             raise InvalidInputError(

@@ -309,7 +309,7 @@ def _json(folder: Path, entry: FileEntry, form: re.Pattern[bytes] | None = None)
         data = bytes(read_into(file, size, lambda piece: None))
     _check_sum(path, checksum(data), entry)
     if form is not None and not form.fullmatch(data):
-        raise ModelFormatError(f"{path} is not a list of terms, one a line{DAMAGED}")
+        raise ModelFormatError(f"{path} is not a list of terms, one per line{DAMAGED}")
     return from_json(data, str(path))
 
 

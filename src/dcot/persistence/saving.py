@@ -120,13 +120,13 @@ def restored(cls: type[Any], contents: Contents) -> Any:
 
 
 def output_container(model: BaseEstimator) -> str | None:
-    """What ``set_output`` was told, if anything."""
-    told: str | None = getattr(model, "_sklearn_output_config", {}).get("transform")
-    return told
+    """The container set with ``set_output``, if any."""
+    container: str | None = getattr(model, "_sklearn_output_config", {}).get("transform")
+    return container
 
 
 def restore_container(model: TransformerMixin, settings: Mapping[str, Any]) -> None:
-    """Tell ``set_output`` the same again."""
+    """Call ``set_output`` with it again."""
     container = choice(settings, "container", (None, "default", "pandas", "polars"))
     if container is not None:
         model.set_output(transform=container)

@@ -133,7 +133,7 @@ def create(path: Path) -> io.FileIO:
 
 
 def reopen(path: Path) -> io.FileIO:
-    """A temporary file of an earlier call, to go on writing; links are refused."""
+    """A temporary file of an earlier call, to resume writing; links are refused."""
     flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     file = io.FileIO(os.open(path, flags), "r+b")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -225,7 +225,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 class _OutputFile(io.BufferedWriter):
-    """A new file, locked while it is open, whose errors are told from those of reading."""
+    """A new file, locked while it is open, whose errors are not those of reading."""
 
     def __init__(self, raw: io.FileIO, target: Path) -> None:
         super().__init__(raw)

@@ -1,4 +1,4 @@
-"""Text that is safe to show on a terminal, whoever wrote it."""
+"""Untrusted text made safe for a terminal."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 3. The first layer: a factorisation, or conjugate gradients whose products are matrix products or
    passes.
 4. Further layers: without squashing from ``Wᵀ C W``, which the solution of the first layer gives
-   for next to nothing; with it, one pass a layer.
+   for next to nothing; with it, one pass per layer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from dcot.stream.sums import (
 
 Array = NDArray[Any]
 
-# Partial sums that are sent between machines are of this size at the most.
+# Largest partial sum that is sent between machines, in bytes.
 PART_BYTES = 128e6
 
 
@@ -68,7 +68,7 @@ def fit_matrices(
     *,
     sparse_parts: bool = False,
 ) -> FittedDCoT:
-    """Learn from passes over matrices as they were given, wherever the passes are made."""
+    """Learn from passes over matrices, made here or on a cluster."""
     first = passes.map(ReadBlock(None)).first()
     d, dtype = first.shape[1], precision(dtype, first.X.dtype)
     blocks = passes.map(ReadBlock(d, dtype)).map(AttachWeights(weights))

@@ -40,7 +40,7 @@ class PackedScatter:
     def of_parts(
         cls, totals: Sequence[Any], bounds: Sequence[tuple[int, int]], dtype: Any
     ) -> PackedScatter:
-        """From what panel sums give: arrays, or lists of parts, which are emptied on the way."""
+        """From what panel sums give: arrays, or lists of parts, which are emptied."""
         panels = []
         for total, (start, stop) in zip(totals, bounds, strict=True):
             panels.append(_dense(total, (stop - start, stop), dtype))

@@ -146,7 +146,7 @@ class Passes(Protocol):
 
     @property
     def progress(self) -> Progress:
-        """Told how far the work is."""
+        """Called with how far the work is."""
         ...
 
     @property
@@ -178,7 +178,7 @@ class LocalPasses:
     Parameters
     ----------
     source : where the documents come from
-    progress : told how far a pass is
+    progress : called with how far a pass is
     steps : functions that every batch goes through
     """
 

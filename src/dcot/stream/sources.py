@@ -19,9 +19,9 @@ from dcot.errors import DcotError, InvalidInputError, InvalidParameterError
 
 Reader = Callable[[], Iterator[Any]]
 
-# Texts that come one by one are put together to batches of at most so many characters and texts.
-_CHARACTERS = 1 << 20
-_TEXTS = 8192
+# Single texts are joined to batches of at most this many characters and texts.
+_BATCH_CHARACTERS = 1 << 20
+_BATCH_TEXTS = 8192
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _grouped(items: Iterable[Any]) -> Iterator[Any]:
     """Batches as they come; single texts in lists."""
     for single, group in groupby(items, key=lambda item: isinstance(item, str)):
         if single:
-            yield from bounded(group, _TEXTS, _CHARACTERS)
+            yield from bounded(group, _BATCH_TEXTS, _BATCH_CHARACTERS)
         else:
             yield from group
 
@@ -189,8 +189,8 @@ def bounded(documents: Iterable[Any], most: int, characters: int) -> Iterator[li
 Array = NDArray[Any]
 PathLike = str | Path
 
-# A batch has about so many values: enough for the kernels, little beside a scatter matrix.
-_ENTRIES = 1 << 21
+# Values per batch, about: enough for the kernels, little beside a scatter matrix.
+_BATCH_VALUES = 1 << 21
 
 
 class Blocks(Source):
@@ -224,7 +224,7 @@ def _slices(block: Any) -> Iterator[Any]:
     if sp.issparse(block):
         check_indices(block)  # SciPy believes them when it cuts
     n = block.shape[0]
-    rows = max(64, int(_ENTRIES * n / max(_entries(block), 1)))
+    rows = max(64, int(_BATCH_VALUES * n / max(_entries(block), 1)))
     if n <= rows:
         yield block
         return
@@ -295,7 +295,7 @@ class mapped_csr:  # noqa: N801 - used like a function
         return len(self.data)
 
     def slices(self) -> Iterator[Any]:
-        rows = max(64, int(_ENTRIES * self.n / max(self.nnz, 1)))
+        rows = max(64, int(_BATCH_VALUES * self.n / max(self.nnz, 1)))
         for start in range(0, max(self.n, 1), rows):
             stop = min(start + rows, self.n)
             part = slice(int(self.indptr[start]), int(self.indptr[stop]))

@@ -244,7 +244,7 @@ def in_progress(path: Path) -> bool:
 def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Checkpoint:
     """What an earlier call left to take up, or a fresh start."""
     if path.exists() and not overwrite:
-        also = " and resume=True, to go on with what was begun" if in_progress(path) else ""
+        also = " and resume=True, to resume the unfinished output" if in_progress(path) else ""
         raise InvalidParameterError(
             f"{path} is there already: give another path, or set overwrite=True{also}"
         )

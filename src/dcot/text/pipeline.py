@@ -141,9 +141,9 @@ class TextPipeline:
 
 Ints = npt.NDArray[np.int64]
 
-# The share of the allowed memory that the terms may take while they are chosen.
+# Share of the allowed memory for terms while the vocabulary is chosen.
 VOCABULARY_SHARE = 0.1
-# Bytes that a term takes in a table, its growing counted.
+# Bytes per term in a table, including room to grow.
 TERM_BYTES = 160
 _FEWEST_TERMS = 1000
 
@@ -222,7 +222,7 @@ class VocabularySum:
         if n <= self.capacity:
             return total
         documents, totals = total.table.documents[:n], total.table.totals[:n]
-        room = max(self.capacity // 2, 1)  # to half: dropping one at a time would take for ever
+        room = max(self.capacity // 2, 1)  # to half: dropping one term at a time would be too slow
         cut = int(np.partition(documents, n - room - 1)[n - room - 1])
         kept = np.flatnonzero(documents > cut)
         terms = total.table.terms().take(kept)
@@ -263,7 +263,7 @@ class KnownSum:
 
 @dataclass
 class Counted:
-    """What passes over texts told about the terms that were kept, in the order of columns."""
+    """Counts of the terms that were kept, in the order of the columns."""
 
     n_documents: int
     documents: Ints
@@ -322,7 +322,7 @@ def fit_texts(
     sample_weight: Any = None,
     sparse_parts: bool = False,
 ) -> FittedDCoT:
-    """Learn from passes over batches of texts, wherever the passes are made.
+    """Learn from passes over batches of texts, made here or on a cluster.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Texts from files: folders of .txt, .jsonl, .csv, .tsv and .parquet, plain or compressed.
 
-Files are read in batches of bounded size, as often as asked: a reader can go wherever a list of
-texts can.
+Files are read in batches of bounded size, as often as needed: a reader can be used in place of a
+list of texts.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class TextSource(Source):
     ----------
     texts : a path, a list of paths, or what :func:`dcot.text.read_texts` returned
     on_error : {"raise", "skip"}
-        What to do with a file that cannot be read: an error that names it, or go on without the
+        What to do with a file that cannot be read: an error that names it, or skip the
         rest of it and note it in ``skipped``.
     options : for :func:`dcot.text.read_texts`, where paths are given
 

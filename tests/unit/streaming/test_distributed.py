@@ -221,7 +221,7 @@ def test_a_cluster_by_client_and_by_address(client, expected):
 
 
 def test_large_things_are_sent_once_to_each_worker(client, monkeypatch):
-    monkeypatch.setattr(_running, "_EMBEDDED", 1000)
+    monkeypatch.setattr(_running, "_EMBEDDED_BYTES", 1000)
     sent = []
     scatter = distributed.Client.scatter
 
@@ -293,7 +293,7 @@ def test_a_worker_killed_in_the_passes_of_other_fits(client, tmp_path, monkeypat
 
 
 def test_a_worker_killed_while_it_holds_what_was_sent(client, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr(_running, "_EMBEDDED", 1000)
+    monkeypatch.setattr(_running, "_EMBEDDED_BYTES", 1000)
     model = vectorizer(squash="tanh")
     collection = parts(faults.killing, str(tmp_path), 3)
     on_dask.fit(model, collection, cluster=client, timeout=180)
@@ -355,7 +355,7 @@ def test_a_partition_that_fails_twice_and_then_works(client, expected, tmp_path,
 
 @pytest.mark.parametrize("scheduler", ["cluster", "threads"])
 def test_a_corrupt_partition_is_named_or_skipped(client, scheduler, monkeypatch):
-    monkeypatch.setattr(_partitions, "_PAUSE", 0.0)
+    monkeypatch.setattr(_partitions, "_RETRY_SECONDS", 0.0)
     cluster = client if scheduler == "cluster" else scheduler
     collection = parts(faults.corrupt)
     with pytest.raises(InvalidInputError, match=r"partition 2 cannot be read: invalid start byte"):
@@ -471,7 +471,7 @@ def test_transform_to_parquet_survives_a_killed_worker(client, expected, tmp_pat
 
 
 def test_transform_to_parquet_goes_on(expected, tmp_path, monkeypatch):
-    monkeypatch.setattr(_partitions, "_PAUSE", 0.0)
+    monkeypatch.setattr(_partitions, "_RETRY_SECONDS", 0.0)
     path = tmp_path / "z"
     bad, options = parts(faults.corrupt), {"cluster": "synchronous"}
     with pytest.raises(InvalidInputError, match="partition 2"):
