@@ -73,7 +73,7 @@ def watch(page, wrong):
     page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
 
     def check(request):
-        if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+        if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:", "file:")):
             wrong.append(f"asked for {request.url}")
 
     page.on("request", check)

@@ -12,6 +12,7 @@ from tests.unit.web.conftest import texts_and_topics
 from dcot import DCoTClassifier, DCoTVectorizer
 from dcot.web.documents import Documents
 from dcot.web.explore.explorer import Explorer
+from dcot.web.explore.export import export_page
 from dcot.web.explore.subject import Corpus, learn_subject, subject_of
 
 pytestmark = pytest.mark.usefixtures("browser")
@@ -217,12 +218,61 @@ def look_for_markup(page, go):
         assert page.locator("#corpus").inner_text() == ATTACKS[1]
 
 
-def test_markup_is_shown_and_never_run(page, attacked, exploring):
+def test_markup_is_shown_and_never_run(page, attacked, exploring, tmp_path):
     served = exploring(attacked)
     look_for_markup(page, lambda path: page.goto(served.at(path)))
+    export_page(attacked).save(tmp_path / "page.html")
+    for path in ("/write?text=oil", "/words?word=oil", "/map", "/documents?q=crude", "/model"):
+        page.goto(f"file://{tmp_path}/page.html#{path}")
+        page.reload()
+        page.wait_for_timeout(400)
+        assert page.locator("main script, main img, main svg[onload]").count() == 0, path
+        assert page.locator("#corpus").inner_text() == ATTACKS[1]
     page.goto(served.at("/documents?" + urlencode({"q": "crude"})))
     page.get_by_role("article").first.wait_for()
     assert any(attack in page.locator("main").inner_text() for attack in ATTACKS)
+
+
+def test_an_exported_page_has_every_view_without_a_server(page, explorer, tmp_path):
+    export_page(explorer).save(tmp_path / "page.html")
+    page.goto(f"file://{tmp_path}/page.html")
+    page.get_by_label("Text", exact=True).fill("wheat exports of opec")
+    page.get_by_role("region", name="Layer 2").get_by_role("button").first.wait_for()
+    page.locator(".reading mark").first.wait_for()
+    page.get_by_role("link", name="Words").click()
+    page.get_by_role("combobox", name="Word").fill("op")
+    page.get_by_role("option", name="opec").click()
+    page.get_by_role("heading", name="Used alike").wait_for()
+    assert page.url.endswith("#/words?word=opec")
+    near = page.locator("section", has_text="Used alike").locator(".bars .name")
+    model = explorer.subject.vectorizer.similar_terms("opec", 5)
+    assert {*near.all_inner_texts()[:5]} == {*model.terms}  # some are equally near
+    page.get_by_role("link", name="Documents", exact=True).click()
+    page.get_by_role("searchbox", name="Search").fill("opec output")
+    page.keyboard.press("Enter")
+    page.get_by_role("article").first.get_by_text("Because of").wait_for()
+    assert "opec" in page.get_by_role("article").first.inner_text()
+    page.get_by_role("article").first.get_by_role("link").first.click()
+    page.get_by_role("heading", name="Nearest in meaning").wait_for()
+    page.go_back()
+    page.get_by_text("The best").wait_for()
+    page.get_by_role("link", name="Map", exact=True).click()
+    drawn(page)
+    page.get_by_role("button", name="Select what is on the screen").click()
+    page.get_by_role("heading", name="96 documents").wait_for()
+    page.get_by_role("link", name="Model", exact=True).click()
+    page.get_by_role("button", name="of oil taken for oil").click()
+    page.get_by_role("article").first.wait_for()
+
+
+def test_a_notebook_shows_the_page(page, explorer, tmp_path):
+    found = explorer.subject.classifier.explore(explorer.corpus.documents.texts)
+    (tmp_path / "notebook.html").write_text(f"<!doctype html>{found._repr_html_()}")
+    page.goto(f"file://{tmp_path}/notebook.html")
+    inside = page.frame_locator("iframe")
+    inside.get_by_role("link", name="Words").click()
+    inside.get_by_role("link", name="opec", exact=True).click()
+    inside.get_by_role("heading", name="Used alike").wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

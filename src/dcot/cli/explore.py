@@ -12,6 +12,7 @@ from dcot.cli.session import Session
 if TYPE_CHECKING:
     from dcot.cli.corpus import Corpus
     from dcot.web.explore import subject
+    from dcot.web.explore.explorer import Explorer
 
 EXAMPLES = {
     "explore": (
@@ -19,6 +20,7 @@ EXAMPLES = {
         "dcot explore model news.csv --text body --label topic",
         "dcot explore index",
         "dcot explore news.csv --text body --label topic --no-open",
+        "dcot explore news.csv --text body --export news.html",
     )
 }
 
@@ -33,6 +35,22 @@ def explore(
         ),
     ],
     *,
+    output: Annotated[
+        Path,
+        o.output(
+            "The file for labels that regions of the map are given, .csv or .jsonl. It is made "
+            "with the first one; dcot label and dcot train read it.",
+            "LABELS",
+        ),
+    ] = Path("labels.csv"),
+    export: Annotated[
+        Path | None,
+        o.option(
+            "Write the page into one file instead, which needs no server and no network. Of more "
+            "than 2000 documents it has a sample.",
+            metavar="PAGE.html",
+        ),
+    ] = None,
     page: o.Page,
     reading: o.Reading,
     label: o.Label = None,
@@ -45,19 +63,29 @@ def explore(
     leaves this computer.
     """
     from dcot.cli.corpus import Corpus
+    from dcot.cli.output import check_place
     from dcot.runtime.extras import require
 
-    for module in ("starlette", "uvicorn"):
-        require(module, "explore")
+    if export is None:
+        for module in ("starlette", "uvicorn"):
+            require(module, "explore")
+    else:
+        check_place(export)
+        if export.suffix.lower() not in (".html", ".htm") or export.is_dir():
+            raise UserError(f"--export {export}: name a file that ends in .html")
     from dcot.web.explore.explorer import Explorer
-    from dcot.web.explore.run import run_explore
 
     is_model = (Path(what[0]) / "dcot.json").is_file()
     rest = what[1:] if is_model else what
     read = Corpus(rest, reading, o.Labels(label), identifier)
     source = read.with_all_columns() if rest else None
     found = _subject(session, what[0] if is_model else None, source)
-    explorer = Explorer(found, session.seed)
+    explorer = Explorer(found, session.seed, output)
+
+    if export is not None:
+        _export(session, explorer, export)
+        return
+    from dcot.web.explore.run import run_explore
 
     def ready(access: Any) -> None:
         import webbrowser
@@ -76,6 +104,18 @@ def explore(
         run_explore(explorer, page.host, page.port, ready)
     except KeyboardInterrupt:
         session.note("")
+
+
+def _export(session: Session, explorer: Explorer, path: Path) -> None:
+    from dcot.runtime.resources import format_bytes
+    from dcot.web.explore.export import export_page
+
+    session.note("Drawing the map …")
+    explorer.prepare()
+    export_page(explorer).save(path)
+    size = path.stat().st_size
+    facts = {"page": str(path), "bytes": size}
+    session.done(facts, f"Wrote {path} ({format_bytes(float(size))}). Open it in any browser.")
 
 
 def _subject(session: Session, model: str | None, source: Corpus | None) -> subject.Subject:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from heapq import nlargest
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -316,6 +317,22 @@ class Readable(ABC):
         names : names of the columns, for a model of matrices that was fitted without names
         """
         return self._reader(names).cohort(prototype, k, layer, rare)
+
+    def explore(self, documents: Any = None, labels: Any = None, *, metadata: Any = None) -> Any:
+        """A page to look at the model with: words, documents, a map of them, how good it is.
+
+        A notebook shows it; ``.save("page.html")`` keeps it. It is one file that needs no server
+        and no network. ``dcot explore`` on the command line serves the same page without its
+        limits (2000 documents, 4000 words).
+
+        Parameters
+        ----------
+        documents : texts to look at, optional
+        labels : a class for each, or None
+        metadata : a dict for each, to colour the map by
+        """
+        # by name: the page is made of everything else, and imports go one way
+        return import_module("dcot.web.explore.export").page_of(self, documents, labels, metadata)
 
 
 def refuse_names(names: Any) -> None:

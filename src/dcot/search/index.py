@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import threading
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -246,6 +247,13 @@ class SearchIndex(Saveable):
         allowed = allowed_rows(where, now.records, now.live).copy()
         allowed[row] = False
         return _hits(now.records, now.rank_like(row, allowed, k), 0)
+
+    def explore(self) -> Any:
+        """A page to look at the documents and the model with, for a notebook or to ``save``.
+
+        The index needs its texts (``store_texts=True``). See ``DCoTVectorizer.explore``.
+        """
+        return import_module("dcot.web.explore.export").page_of(self)
 
     # -- saving -----------------------------------------------------------------------------
 

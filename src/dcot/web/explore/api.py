@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from dcot.errors import UnknownTermError
 from dcot.explain import LayerMeaning, Meaning
 from dcot.web.explore import reading
-from dcot.web.explore.atlas import Atlas, packed, telling_terms
+from dcot.web.explore.atlas import Atlas, telling_terms
 from dcot.web.explore.explorer import Explorer
 from dcot.web.explore.report import model_report
 from dcot.web.labels import MAX_NAME
@@ -143,22 +143,7 @@ class ExploreApi:
     # -- the whole --------------------------------------------------------------------------
 
     def about(self) -> dict[str, Any]:
-        explorer, subject = self.explorer, self.explorer.subject
-        classifier, corpus = subject.classifier, subject.corpus
-        return {
-            "name": subject.name,
-            "kind": "DCoTClassifier" if classifier is not None else "DCoTVectorizer",
-            "learned_here": subject.learned_here,
-            "terms": len(explorer.terms),
-            "prototypes": len(explorer.reader.prototypes),
-            "layers": len(explorer.reader.layers),
-            "classes": [] if classifier is None else [str(one) for one in classifier.classes_],
-            "documents": 0 if corpus is None else len(corpus),
-            "examples": explorer.examples,
-            "labels": None if explorer.labels_path is None else explorer.labels_path.name,
-            "phase": explorer.phase,
-            "problem": explorer.problem,
-        }
+        return self.explorer.about()
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -247,12 +232,9 @@ class ExploreApi:
         return self._atlas().as_json(self.explorer.columns)
 
     def word_map(self) -> dict[str, Any]:
-        found = self.explorer.word_atlas
-        if found is None:
+        if self.explorer.word_atlas is None:
             raise Failure(409, "the map is still being drawn")
-        whole = np.round(found.points * 65535).astype("<u2")
-        words = [self.explorer.terms[column] for column in found.columns]
-        return {"words": words, "x": packed(whole[:, 0]), "y": packed(whole[:, 1])}
+        return self.explorer.word_map()
 
     def lit(self, q: str, n: int = 300) -> dict[str, Any]:
         explorer = self._ready()

@@ -19,7 +19,7 @@ from dcot.errors import InvalidParameterError
 from dcot.explain import Reader
 from dcot.explain.neighbours import term_lengths
 from dcot.search import SearchIndex
-from dcot.web.explore.atlas import Atlas, columns_of, draw_atlas
+from dcot.web.explore.atlas import Atlas, columns_of, draw_atlas, packed
 from dcot.web.explore.projection import project
 from dcot.web.explore.report import Confusion, confusion_of, model_report
 from dcot.web.explore.subject import Corpus, Subject
@@ -207,6 +207,32 @@ class Explorer:
     @cached_property
     def report(self) -> dict[str, Any]:
         return model_report(self.subject, self.confusion)
+
+    def about(self) -> dict[str, Any]:
+        """What is explored, and what is ready."""
+        subject = self.subject
+        classifier, corpus = subject.classifier, subject.corpus
+        return {
+            "name": subject.name,
+            "kind": "DCoTClassifier" if classifier is not None else "DCoTVectorizer",
+            "learned_here": subject.learned_here,
+            "terms": len(self.terms),
+            "prototypes": len(self.reader.prototypes),
+            "layers": len(self.reader.layers),
+            "classes": [] if classifier is None else [str(one) for one in classifier.classes_],
+            "documents": 0 if corpus is None else len(corpus),
+            "examples": self.examples,
+            "labels": None if self.labels_path is None else self.labels_path.name,
+            "phase": self.phase,
+            "problem": self.problem,
+        }
+
+    def word_map(self) -> dict[str, Any]:
+        """The map of words, for the page."""
+        assert self.word_atlas is not None
+        whole = np.round(self.word_atlas.points * 65535).astype("<u2")
+        words = [self.terms[column] for column in self.word_atlas.columns]
+        return {"words": words, "x": packed(whole[:, 0]), "y": packed(whole[:, 1])}
 
     # -- words ------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ DIRECTIONS = 50  # principal components that neighbours are sought in
 EPOCHS = 150
 PUSHES = 5  # random points that push, for each edge
 EXTENT = 10.0
-GRAVITY = 0.02  # pulls to the middle, so that groups without common neighbours do not fly away
+GRAVITY = 0.04  # pulls to the middle, so that groups without common neighbours do not fly away
 _BLOCK = 1024
 
 

@@ -68,6 +68,7 @@ window.addEventListener("routed", () => {
   $("view").focus({ preventScroll: true });
   window.scrollTo(0, 0);
 });
-window.addEventListener("popstate", show);
+window.addEventListener("popstate", offline ? () => {} : show);
+window.addEventListener("hashchange", () => offline && show());
 show();
 poll();

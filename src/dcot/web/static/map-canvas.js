@@ -10,7 +10,7 @@ export class MapCanvas {
     this.view = { x: 0.5, y: 0.5, zoom: 1 };
     this.lasso = null;
     this.lassoing = false;
-    this.paint = canvas.getContext("2d");
+    this.paint = canvas.getContext("2d", { willReadFrequently: true });
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(canvas);
     this.listen();

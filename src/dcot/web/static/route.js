@@ -22,13 +22,23 @@ export const href = (path, query) => (offline ? "#" : "") + address(path, query)
 /** Change the address, and show what it stands for. */
 export function go(path, query) {
   const target = address(path, query);
-  if (target !== shown()) history.pushState({}, "", (offline ? "#" : "") + target);
-  window.dispatchEvent(new CustomEvent("routed"));
+  if (offline && target !== shown()) location.hash = target; // "hashchange" follows
+  else {
+    if (target !== shown()) history.pushState({}, "", target);
+    window.dispatchEvent(new CustomEvent("routed"));
+  }
 }
 
 /** Change the address of what is shown already. */
 export function note(path, query) {
-  history.replaceState({}, "", href(path, query));
+  if (!offline) history.replaceState({}, "", address(path, query));
+  else {
+    try {
+      history.replaceState({}, "", location.href.split("#")[0] + "#" + address(path, query));
+    } catch {
+      // a page inside a notebook has no address of its own
+    }
+  }
 }
 
 export function link(path, query, ...children) {
