@@ -97,8 +97,9 @@ def gensim_lda(corpus: Corpus) -> Predict:
     dictionary, learned, bags = gensim_bags(corpus)
 
     def candidates() -> Iterator[Array]:
-        for topics in (50, 100):
-            lda = LdaModel(learned, topics, dictionary, passes=10, random_state=0)
+        for topics in (20, 50, 100):
+            passes = max(10, 40_000 // len(learned))  # a small corpus needs more of them
+            lda = LdaModel(learned, topics, dictionary, passes=passes, random_state=0)
             found = (lda.get_document_topics(bag, minimum_probability=0) for bag in bags)
             yield np.sqrt(corpus2dense(found, topics).T)
 

@@ -50,4 +50,4 @@ print(
 # [`DCoTClassifier`](../classifier.md) learns from all documents, and makes its few
 # choices by leave-one-out.
 #
-# Next: [a million documents](million_documents.md).
+# Next: [short texts, with word vectors](short_texts.md).

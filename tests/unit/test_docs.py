@@ -32,6 +32,7 @@ NAMES = {
 
 
 ROOT = DOCS.parent
+COMING_FROM = [f"coming-from/{name}.md" for name in ("tfidf-svd", "gensim", "encoders")]
 PAGES = sorted({*DOCS.rglob("*.md")} - {*(DOCS / "tables").glob("*.md")})
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.py"))
 WRITTEN_BY_THE_BUILD = {DOCS / "reference" / "command.md"} | {
@@ -41,12 +42,16 @@ WRITTEN_BY_THE_BUILD = {DOCS / "reference" / "command.md"} | {
 
 @pytest.mark.filterwarnings("ignore:dCoT .* does not beat TF-IDF")
 @pytest.mark.filterwarnings("ignore:no document is certain enough")
-def test_code_of_the_page_on_classifiers_runs(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "classifier.md").read_text(), re.S)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:gensim")
+@pytest.mark.parametrize("page", ["classifier.md", *COMING_FROM])
+def test_code_runs(page, capsys):
+    if page == "coming-from/gensim.md":
+        pytest.importorskip("gensim")
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.S)
     assert blocks
     namespace = dict(NAMES)
     for block in blocks:
-        exec(compile(block, "classifier.md", "exec"), namespace)
+        exec(compile(block, page, "exec"), namespace)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
