@@ -35,7 +35,6 @@ from dcot.runtime.resources import allowance, parse_bytes
 from dcot.stream import LocalPasses, Once, Passes, Repeatable
 from dcot.stream.writing import fingerprint, write_features
 from dcot.text import TermCounter, TermWeighting
-from dcot.text.batch import Texts
 from dcot.text.inputs import batches
 from dcot.text.pipeline import TEXT_ADVICE, TextPipeline, fit_texts
 from dcot.text.readers import as_text_source, as_texts
@@ -360,8 +359,12 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         check_integer("top", top)
         single = isinstance(texts, str)
         texts = as_texts([texts] if single else texts)
-        dcot, counter = self._fitted(), self._counter_of_all_words(texts)
-        counts, terms = counter.transform(texts), counter.get_feature_names_out()
+        dcot, counter = self._fitted(), self.counter_
+        if counter.max_df == 1.0 and counter.max_features is None:
+            counter, counts = counter.grown(texts)
+        else:  # frequent words may have been left out, and would be taken for rare ones
+            counts = counter.transform(texts)
+        terms = counter.get_feature_names_out()
         bm25 = self.weighting_.as_bm25(len(terms))
         prototypes = self.pipeline_.terms[dcot.prototypes_]
         found: list[dict[str, float]] = []
@@ -377,13 +380,6 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
                 words = bm25.transform(words)
             found += as_dicts(words, terms, meaning, prototypes)
         return found[0] if single else found
-
-    def _counter_of_all_words(self, texts: Texts) -> TermCounter:
-        """The counter with all words of these texts, if nothing but rarity left words out."""
-        counter = copy(self.counter_)
-        if counter.max_df == 1.0 and counter.max_features is None:
-            counter.set_params(min_df=1).partial_fit(texts)
-        return counter
 
     def transform_to(
         self,

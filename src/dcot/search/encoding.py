@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,12 +12,8 @@ import scipy.sparse as sp
 
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
-from dcot.text import TermCounter, counting
-from dcot.text.analysis import Analysis
-from dcot.text.counting import RowStore
+from dcot.text import TermCounter
 from dcot.text.inputs import batches
-from dcot.text.options import analysis_from
-from dcot.text.terms import Terms
 from dcot.vectorizer import DCoTVectorizer
 
 Array = npt.NDArray[Any]
@@ -103,69 +99,11 @@ def _are_texts(documents: Any) -> bool:
     return True
 
 
-# -- terms ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Vocabulary:
-    """How texts become terms, and the terms of all documents: the model's, then new ones."""
-
-    analysis: Analysis
-    terms: Terms
-    grows: bool = True
-    binary: bool = False
-    dtype: Any = np.float32
-    n_threads: int | None = None
-
-    @classmethod
-    def of(cls, model: Transformer | None) -> Vocabulary:
-        """Of a model that was just fitted or loaded. Every word of a new document is added."""
-        if not isinstance(model, DCoTVectorizer):
-            analysis = analysis_from(TermCounter().get_params(deep=False))
-            return cls(analysis, Terms.from_strings([]))
-        counter = model.counter_
-        return cls(
-            analysis_from(counter.get_params(deep=False)),
-            Terms.from_strings(counter.get_feature_names_out().tolist()),
-            counter.vocabulary is None and counter.grow_vocabulary,
-            counter.binary,
-            counter.dtype,
-            counter.n_threads,
-        )
-
-    def count(self, texts: list[str]) -> Any:
-        """Counts of the known terms of texts, CSR."""
-        store = RowStore(self.dtype, len(texts))
-        counting.look_up(texts, self.analysis, self.terms, store, self.n_threads)
-        return self._matrix(store)
-
-    def added(self, texts: list[str]) -> tuple[Vocabulary, Any]:
-        """The vocabulary with the terms of these texts, and their counts, CSR."""
-        if not self.grows:
-            return self, self.count(texts)
-        store = RowStore(self.dtype, len(texts))
-        learned = counting.learn(texts, self.analysis, self.n_threads, store)
-        columns = self.terms.find(learned.terms)
-        larger = self
-        unknown = np.flatnonzero(columns < 0)
-        if len(unknown):
-            new = learned.terms.take(unknown)
-            order = new.sorted_order()
-            larger = replace(self, terms=self.terms.followed_by(new.take(order)))
-            columns[unknown[order]] = len(self.terms) + np.arange(len(order), dtype=np.int32)
-        by_table = [columns[numbers] for numbers in learned.numbers]
-        store.renumber(by_table, len(larger.terms), self.n_threads)
-        return larger, larger._matrix(store)
-
-    def with_terms(self, terms: Sequence[str]) -> Vocabulary:
-        """The same with other terms."""
-        return replace(self, terms=Terms.from_strings(terms))
-
-    def _matrix(self, store: RowStore) -> Any:
-        matrix = store.matrix(len(self.terms))
-        if self.binary:
-            matrix.data.fill(1)
-        return matrix
+def counter_of(model: Transformer | None) -> TermCounter:
+    """What counts the words of documents; its columns begin with the model's."""
+    if isinstance(model, DCoTVectorizer):
+        return model.counter_
+    return TermCounter(dtype=np.float32).restore_terms([], 0)
 
 
 # -- vectors --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from dcot.estimator import DCoT
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED, count, setting
 from dcot.persistence.saving import restored
-from dcot.search.encoding import Transformer, Vocabulary
+from dcot.search.encoding import Transformer, counter_of
 from dcot.search.postings import Postings, Segment
 from dcot.search.records import PackedColumn, Records, is_id, is_metadata, is_text, pack
 from dcot.search.snapshot import Snapshot, Vectors
@@ -172,14 +173,14 @@ def _read_terms(
     """The fields of a snapshot of texts that have to do with words."""
     if not isinstance(model, DCoTVectorizer):
         raise ModelFormatError(f"an index of texts has no DCoTVectorizer{DAMAGED}")
-    vocabulary = Vocabulary.of(model)
+    vocabulary = counter_of(model)
     n_extra = count(contents.settings, "extra_terms")
     extra = list(PackedColumn.read(contents, "terms", n_extra, is_text))
     if extra:
         terms = [*vocabulary.terms.strings(), *extra]
         if len(set(terms)) != len(terms):
             raise ModelFormatError(f"the terms of the index are not distinct words{DAMAGED}")
-        vocabulary = vocabulary.with_terms(terms)
+        vocabulary = copy(vocabulary).restore_terms(terms, n)
     counts = _read_postings(contents, len(vocabulary.terms), n)
     lengths = contents.array("lengths", (n,))
     if n and lengths.min() < 0:

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from dcot.errors import InvalidInputError
 from dcot.search import ranking
-from dcot.search.encoding import Batch, Transformer, Vocabulary, encode_rows, encode_texts
+from dcot.search.encoding import Batch, Transformer, counter_of, encode_rows, encode_texts
 from dcot.search.postings import Postings
 from dcot.search.ranking import Ranking
 from dcot.search.records import Id, Metadata, Records, unknown_message
+from dcot.text import TermCounter
 
 Array = NDArray[Any]
 Value = TypeVar("Value")
@@ -88,7 +89,7 @@ class Snapshot:
     records: Records
     live: Array = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     vectors: Vectors | None = None
-    vocabulary: Vocabulary | None = None
+    vocabulary: TermCounter | None = None
     counts: Postings = field(default_factory=Postings)
     lengths: Array = field(default_factory=lambda: np.zeros(0))
     next_id: int = 0
@@ -116,7 +117,7 @@ class Snapshot:
         changes: dict[str, Any] = {}
         if texts is not None:
             assert model is not None
-            vocabulary, counts = (self.vocabulary or Vocabulary.of(model)).added(texts)
+            vocabulary, counts = (self.vocabulary or counter_of(model)).grown(texts)
             vectors = encode_texts(model, texts, counts, layer)
             lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
             changes["vocabulary"] = vocabulary
@@ -181,7 +182,7 @@ class Snapshot:
             return ranking.by_similarity(vectors, rows, search.allowed, k)
         assert self.vocabulary is not None
         assert self.model is not None
-        counts = self.vocabulary.count(queries.texts)
+        counts = self.vocabulary.transform(queries.texts)
         rows = encode_texts(self.model, queries.texts, counts, search.layer)
         self.check_width(rows)
         if search.share == 1:

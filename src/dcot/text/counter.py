@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -187,6 +188,31 @@ class TermCounter(TransformerMixin, BaseEstimator):
         self._terms = self._terms.followed_by(new.take(new.sorted_order()))
         self.n_documents_ += learned.n_documents
         return self
+
+    def grown(self, texts: Any) -> tuple[Self, sparse.csr_matrix]:
+        """A copy with the terms of these texts too, whatever the limits, and their counts.
+
+        New terms get new columns as in ``partial_fit``; the texts are read once.
+
+        >>> larger, counts = TermCounter().fit(["two teas"]).grown(["two cups"])
+        >>> larger.get_feature_names_out().tolist(), counts.toarray().tolist()
+        (['teas', 'two', 'cups'], [[0, 1, 1]])
+        """
+        if self.vocabulary is not None or not self.grow_vocabulary:
+            return self, self.transform(texts)
+        known, larger = self._known_terms(), copy(self)
+        store = RowStore(self.dtype, inputs.number_of(texts))
+        learned = counting.learn(texts, self._analysis(), self.n_threads, store)
+        columns = known.find(learned.terms)
+        unknown = np.flatnonzero(columns < 0)
+        if len(unknown):
+            new = learned.terms.take(unknown)
+            order = new.sorted_order()
+            columns[unknown[order]] = len(known) + np.arange(len(order), dtype=np.int32)
+            larger._terms = known.followed_by(new.take(order))
+        by_table = [columns[numbers] for numbers in learned.numbers]
+        store.renumber(by_table, len(larger._terms), self.n_threads)
+        return larger, self._finished(store.matrix(len(larger._terms)))
 
     def analyze(self, text: str) -> list[str]:
         """The terms of one text in their order, known or not.

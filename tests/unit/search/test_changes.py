@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dcot
 from dcot import DCoTVectorizer, SearchIndex
-from dcot.search.encoding import Vocabulary
+from dcot.search.encoding import counter_of
 from dcot.search.postings import Postings
 from dcot.search.snapshot import Vectors
 
@@ -91,20 +91,20 @@ def check_search(index, held, model, hybrid, queries, k):
 def test_segments_are_few_and_whole():
     rng = np.random.default_rng(0)
     documents = [" ".join(rng.choice(WORDS, rng.integers(1, 8))) for _ in range(200)]
-    empty = Vocabulary.of(None)
+    empty = counter_of(None)
     vocabulary, pieces = empty, Postings()
     for row, document in enumerate(documents):
-        vocabulary, counts = vocabulary.added([document])
+        vocabulary, counts = vocabulary.grown([document])
         pieces = pieces.added(counts, row)
     assert len(pieces.segments) <= 9
-    at_once, counts = empty.added(documents)
+    at_once, counts = empty.grown(documents)
     whole = Postings().added(counts, 0)
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     live = rng.random(200) < 0.6
     for _ in range(2):
         results = []
         for words, part in ((vocabulary, pieces), (at_once, whole)):
-            queries = words.count(["oil oil wheat", "", "gold"])
+            queries = words.transform(["oil oil wheat", "", "gold"])
             found = part.bm25(queries, lengths, live, 1.2, 0.75)
             results.append(found.scores[:, live])
             assert found.matches.tolist() == [True, False, True]
@@ -114,8 +114,8 @@ def test_segments_are_few_and_whole():
 
 
 def test_vocabularies_grow_at_the_end(model):
-    before = Vocabulary.of(model)
-    after, counts = before.added(["zeppelin oil oil", "", "airship zeppelin"])
+    before = counter_of(model)
+    after, counts = before.grown(["zeppelin oil oil", "", "airship zeppelin"])
     known = before.terms.strings()
     assert known == model.counter_.get_feature_names_out().tolist()
     assert after.terms.strings() == [*known, "airship", "zeppelin"]
@@ -125,11 +125,11 @@ def test_vocabularies_grow_at_the_end(model):
     expected[[0, 2], -1] = 1
     expected[2, -2] = 1
     np.testing.assert_array_equal(counts.toarray(), expected)
-    np.testing.assert_array_equal(after.count(["airship zeppelin"]).toarray(), expected[2:])
-    assert after.added(["oil"])[0] is after
+    np.testing.assert_array_equal(after.transform(["airship zeppelin"]).toarray(), expected[2:])
+    assert len(after.grown(["oil"])[0].terms) == len(known) + 2
     for options in ({"vocabulary": ["oil", "corn"]}, {"grow_vocabulary": False}):
-        fixed = Vocabulary.of(DCoTVectorizer(n_prototypes=1, **options).fit(TEXTS))
-        assert fixed.added(["zeppelin oil"])[0] is fixed
+        fixed = counter_of(DCoTVectorizer(n_prototypes=1, **options).fit(TEXTS))
+        assert fixed.grown(["zeppelin oil"])[0] is fixed
 
 
 def test_space_is_freed():
