@@ -354,7 +354,8 @@ def _table(study: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[s
     budgets = " / ".join(map(str, BUDGETS))
     title = f"{study}: change in accuracy with {budgets} labels, in points"
     head = ["change", *corpora, "mean", "saved size", "seconds to fit"]
-    return Table(title, head, rows)
+    measured = [i for i in range(len(head)) if i < len(corpora) + 2 or any(row[i] for row in rows)]
+    return Table(title, [head[i] for i in measured], [[row[i] for i in measured] for row in rows])
 
 
 def _plain_table(study: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[str]) -> Table:
@@ -362,7 +363,9 @@ def _plain_table(study: str, found: dict[str, dict[str, Outcome]], corpora: Sequ
     rows = []
     for name, outcomes in found.items():
         values = [outcomes[corpus].accuracies for corpus in corpora]
-        rows.append([name, *(" / ".join(f"{v:.1f}" for v in each) for each in values)])
+        # none in some draw: there is no share of nothing
+        shown = (["–" if np.isnan(v) else f"{v:.1f}" for v in each] for each in values)
+        rows.append([name, *map(" / ".join, shown)])
     budgets = " / ".join(map(str, BUDGETS))
     return Table(f"{study}, with {budgets} labels", ["on documents held out", *corpora], rows)
 

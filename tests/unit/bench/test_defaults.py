@@ -57,7 +57,10 @@ def test_tables_show_differences_to_the_first_row(corpus, small, monkeypatch, tm
 def test_reliability_is_shown_as_it_is(corpus, small, monkeypatch):
     monkeypatch.setattr(defaults, "load_corpus", lambda *_, **__: corpus)
     (table,) = defaults.run(["reliability"], ["made"])
-    values = {row[0]: [float(value) for value in row[1].split(" / ")] for row in table.rows}
+    values = {
+        row[0]: [float(value.replace("–", "nan")) for value in row[1].split(" / ")]
+        for row in table.rows
+    }
     assert len(values) == 5
     for name, found in values.items():
         assert len(found) == 2
