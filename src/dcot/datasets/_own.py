@@ -6,18 +6,17 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dcot.datasets._corpus import Corpus
-from dcot.errors import DatasetError, InvalidParameterError
-from dcot.runtime.extras import require
+from dcot.errors import DatasetError, InvalidInputError, InvalidParameterError
 
 __all__ = ["load_folder", "load_table"]
 
 _LICENCE = "your own data"
-_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".jsonl": "", ".ndjson": "", ".parquet": ""}
+_KINDS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl"}
+_KINDS |= {".ndjson": "jsonl", ".parquet": "parquet"}
 _SPLIT_FOLDERS = ({"train", "test"}, {"train", "test", "unlabelled"})
 
 
@@ -90,39 +89,29 @@ def load_table(
     quote : str or None
         The quotation mark of ``.csv`` and ``.tsv``; None if marks are part of the text.
     """
-    pl = require("polars", "tables")
-    table = _read_table(Path(path).expanduser(), quote)
-    columns = [text] if isinstance(text, str) else list(text)
-    wanted = [*columns, *(name for name in (label, split) if name is not None)]
-    if missing := [name for name in wanted if name not in table.columns]:
-        raise InvalidParameterError(
-            f"{path} has no column {', '.join(map(repr, missing))}: expected among {table.columns}"
-        )
-    table = table.select(pl.col(list(dict.fromkeys(wanted))).cast(pl.String).fill_null(""))
-    texts = table.select(pl.concat_str(columns, separator="\n").alias("text"))["text"].to_list()
-    labels = table[label].to_list() if label is not None else [""] * len(texts)
-    splits = table[split].to_list() if split is not None else None
-    return _corpus(Path(path).stem, texts, labels, splits, test_share)
+    from dcot.text.tables import ReadOptions, read_rows
 
-
-def _read_table(path: Path, quote: str | None) -> Any:
-    pl = require("polars", "tables")
-    separator = _SUFFIXES.get(path.suffix.lower())
-    if separator is None:
+    file, ending = Path(path).expanduser(), Path(path).suffix.lower()
+    if ending not in _KINDS:
         raise InvalidParameterError(
-            f"{path} ends with {path.suffix!r}: expected one of {', '.join(_SUFFIXES)}"
+            f"{path} ends with {Path(path).suffix!r}: expected one of {', '.join(_KINDS)}"
         )
-    if not path.is_file():
+    if not file.is_file():
         raise DatasetError(f"{path} does not exist: expected a table of documents")
+    columns = (text,) if isinstance(text, str) else tuple(text)
+    others = [name for name in (label, split) if name is not None]
+    options = ReadOptions(columns, quote=quote, missing="")
     try:
-        if separator:  # every column as text: a label 007 must not become 7
-            return pl.read_csv(path, separator=separator, quote_char=quote, infer_schema=False)
-        is_parquet = path.suffix.lower() == ".parquet"
-        return pl.read_parquet(path) if is_parquet else pl.read_ndjson(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).partition("\n")[0]  # the rest is about options of polars
-        hint = " Quotation marks that belong to the text need quote=None." if separator else ""
-        raise DatasetError(f"{path} cannot be read as {path.suffix}: {reason}.{hint}") from error
+        rows = read_rows(file, _KINDS[ending], options, others)
+        read = [["" if value is None else str(value) for value in row] for row in rows]
+    except InvalidInputError as error:
+        marks = _KINDS[ending] in ("csv", "tsv")
+        hint = " Quotation marks that belong to the text need quote=None." if marks else ""
+        raise DatasetError(f"{path} cannot be read as {ending}: {error}.{hint}") from error
+    texts = [row[0] for row in read]
+    labels = ["" if label is None else row[1] for row in read]
+    splits = None if split is None else [row[-1] for row in read]
+    return _corpus(file.stem, texts, labels, splits, test_share)
 
 
 def _decode(file: Path, encoding: str, errors: str) -> str:

@@ -102,54 +102,38 @@ class Meaning:
             the word's share in the prototype's value.
         """
         pl = require("polars", "tables")
+        rows: list[tuple[Any, ...]]
         if what == "prototypes":
-            parts = [
-                pl.DataFrame(
-                    {
-                        "layer": np.full(len(part.values), part.layer),
-                        "prototype": part.prototypes.tolist(),
-                        "value": part.values,
-                        "bias": part.bias,
-                    },
-                    schema_overrides={"prototype": pl.String},
-                )
+            names = ("prototype", "value", "bias")
+            rows = [
+                (part.layer, str(name), float(value), float(bias))
                 for part in self.layers
+                for name, value, bias in zip(part.prototypes, part.values, part.bias, strict=True)
             ]
-            return pl.concat(parts)
-        if what == "words":
-            return pl.DataFrame(
-                [
-                    (part.layer, word, float(weight), float(share))
-                    for part in self.layers
-                    for word, weight, share in zip(
-                        self.words, self.weights, part.word_shares, strict=True
-                    )
-                ],
-                schema={
-                    "layer": pl.Int64,
-                    "word": pl.String,
-                    "weight": pl.Float64,
-                    "share": pl.Float64,
-                },
-                orient="row",
+        elif what == "words":
+            names = ("word", "weight", "share")
+            rows = [
+                (part.layer, word, float(weight), float(share))
+                for part in self.layers
+                for word, weight, share in zip(
+                    self.words, self.weights, part.word_shares, strict=True
+                )
+            ]
+        elif what == "shares":
+            names = ("prototype", "word", "share")
+            rows = [
+                (part.layer, str(part.prototypes[place]), word, float(part.shares[row, place]))
+                for part in self.layers
+                for place in range(part.shares.shape[1])
+                for row, word in enumerate(self.words)
+            ]
+        else:
+            raise InvalidParameterError(
+                f"what must be 'prototypes', 'words' or 'shares', got {what!r}"
             )
-        if what == "shares":
-            return pl.DataFrame(
-                [
-                    (part.layer, str(part.prototypes[place]), word, float(part.shares[row, place]))
-                    for part in self.layers
-                    for place in range(part.shares.shape[1])
-                    for row, word in enumerate(self.words)
-                ],
-                schema={
-                    "layer": pl.Int64,
-                    "prototype": pl.String,
-                    "word": pl.String,
-                    "share": pl.Float64,
-                },
-                orient="row",
-            )
-        raise InvalidParameterError(f"what must be 'prototypes', 'words' or 'shares', got {what!r}")
+        kinds = {"layer": pl.Int64, "prototype": pl.String, "word": pl.String}
+        schema = {name: kinds.get(name, pl.Float64) for name in ("layer", *names)}
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     # -- for people -------------------------------------------------------------------------
 

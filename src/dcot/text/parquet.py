@@ -18,9 +18,16 @@ def columns(path: Path) -> list[str]:
 
 
 def frames(
-    path: Path, texts: Sequence[str], others: Sequence[str], batch_size: int
+    path: Path,
+    texts: Sequence[str],
+    others: Sequence[str],
+    batch_size: int,
+    missing: str | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """Frames of at most ``batch_size`` rows: the column ``text``, joined, then the others."""
+    """Frames of at most ``batch_size`` rows: the column ``text``, joined, then the others.
+
+    ``missing`` stands for missing texts; None refuses them.
+    """
     frame = pl.scan_parquet(path, glob=False)
     start = 0
     batches = _batches(frame.select(list(dict.fromkeys([*texts, *others]))), batch_size)
@@ -29,7 +36,7 @@ def frames(
             batch = next(batches, None)
         if batch is None:
             return
-        text = _joined([_strings(batch[name], path, start) for name in texts])
+        text = _joined([_strings(batch[name], path, start, missing) for name in texts])
         others_read = [batch[name].alias(f"column {k}") for k, name in enumerate(others)]
         yield pl.DataFrame([text.alias("text"), *others_read])
         start += len(batch)
@@ -42,13 +49,15 @@ def _joined(columns: list[pl.Series]) -> pl.Series:
     return pl.DataFrame(renamed).select(pl.concat_str(pl.all(), separator="\n")).to_series()
 
 
-def _strings(texts: pl.Series, path: Path, start: int) -> pl.Series:
+def _strings(texts: pl.Series, path: Path, start: int, missing: str | None) -> pl.Series:
     if texts.dtype in (pl.Categorical, pl.Enum):
         texts = texts.cast(pl.String)
     if texts.dtype != pl.String:
         raise InvalidInputError(
             f"{path}: column {texts.name!r} is of type {texts.dtype}, expected strings"
         )
+    if missing is not None:
+        return texts.fill_null(missing)
     if texts.null_count():
         row = start + int(texts.is_null().arg_max() or 0)
         raise InvalidInputError(

@@ -48,12 +48,16 @@ class ReadOptions:
     encoding : of all but parquet
     errors : ``"strict"`` or ``"replace"``, for bytes that cannot be decoded
     separator : between the columns of CSV; None is a comma, or a tab for TSV
+    quote : the quotation mark of CSV; None if marks are part of the text
+    missing : what stands for a missing text; None refuses it
     """
 
     text: tuple[str, ...] = ()
     encoding: str = "utf-8"
     errors: str = "strict"
     separator: str | None = None
+    quote: str | None = '"'
+    missing: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "encoding", check_encoding(self.encoding))
@@ -168,7 +172,7 @@ def _csv_rows(
     lines: DecodedFile, options: ReadOptions, delimiter: str, others: Sequence[str]
 ) -> Iterator[Row]:
     path, separator = lines.path, options.separator or delimiter
-    rows = _fields(csv.reader(lines, delimiter=separator, strict=True), lines)
+    rows = _fields(csv.reader(lines, delimiter=separator, strict=True, **_quoting(options)), lines)
     header = next(rows, None)
     if header is None:
         raise InvalidInputError(f"{path} is empty, expected a first line with column names")
@@ -189,6 +193,10 @@ def _csv_rows(
             )
         text = row[places[0]] if len(places) == 1 else "\n".join(row[place] for place in places)
         yield (text, *[row[place] for place in other_places])
+
+
+def _quoting(options: ReadOptions) -> dict[str, Any]:
+    return {"quotechar": options.quote} if options.quote else {"quoting": csv.QUOTE_NONE}
 
 
 def _fields(reader: Iterator[list[str]], lines: DecodedFile) -> Iterator[list[str]]:
@@ -237,8 +245,9 @@ def _json_rows(lines: DecodedFile, options: ReadOptions, others: Sequence[str]) 
         if isinstance(record, dict):
             seen.update(dict.fromkeys(record))
             names = text_columns(list(record), options.text, where)
-            _check_columns(names, list(record), where)
-            texts = [_checked_text(record[name], where) for name in names]
+            if options.missing is None:
+                _check_columns(names, list(record), where)
+            texts = [_checked_text(record.get(name), where, options.missing) for name in names]
             yield ("\n".join(texts), *(record.get(other) for other in others))
         else:
             yield (_checked_text(record, where), *(None for _ in others))
@@ -246,7 +255,9 @@ def _json_rows(lines: DecodedFile, options: ReadOptions, others: Sequence[str]) 
         _check_columns(others, list(seen), lines.path)
 
 
-def _checked_text(value: Any, where: str) -> str:
+def _checked_text(value: Any, where: str, missing: str | None = None) -> str:
+    if value is None and missing is not None:
+        return missing
     if not isinstance(value, str):
         raise InvalidInputError(
             f"{where}: the text is {reprlib.repr(value)} of type {type(value).__name__}, expected "
@@ -271,7 +282,7 @@ def parquet_frames(
     columns = parquet.columns(path)
     texts = text_columns(columns, options.text, str(path))
     _check_columns([*texts, *others], columns, path)
-    return parquet.frames(path, texts, others, batch_size)
+    return parquet.frames(path, texts, others, batch_size, options.missing)
 
 
 # -- columns ------------------------------------------------------------------------------------
