@@ -10,10 +10,11 @@ export DCOT_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest test-integrations fuzz chromium lint format bench paper docs clean
+.PHONY: help demo test test-oldest test-integrations fuzz trust chromium lint format bench paper docs clean
 PROFILE ?= quick
 SECONDS ?= 600
 FOLDERS ?= 10000
+SHARE ?= 1
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -47,6 +48,9 @@ fuzz: $(VENV)/.dev  ## change inputs at random for SECONDS (600) a target; guide
 	for target in readers sgml labels npz manifest matrices texts; do \
 	  $(BIN)/python -m tests.trust.fuzzing $$target $(SECONDS); done
 	DCOT_FUZZ=$(FOLDERS) $(BIN)/python -m pytest -q tests/unit/persistence/test_fuzz.py
+
+trust: $(VENV)/.dev  ## try to break it: crashes, load, fuzz, numbers; hours, or SHARE=0.05 of them; writes docs/trust.md
+	$(BIN)/python -m tests.trust.campaign $(SHARE)
 
 lint: $(VENV)/.dev  ## ruff, mypy --strict and the direction of imports
 	$(BIN)/ruff check .

@@ -1,0 +1,197 @@
+"""``make trust``: everything that was tried, how often, and what failed.
+
+``python -m tests.trust.campaign SHARE [PART …]`` runs the parts, with SHARE of the full number of
+trials, prints the table and writes docs/trust.md from it. Parts that are not named keep their rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "trust.md"
+RESULTS = ROOT / "docs" / "tables" / "trust.json"
+KERNELS = ["tests/unit/text", "tests/contract", "tests/unit/search", "tests/unit/test_bad_input.py"]
+MEASURED = ["core", "persistence"]
+COVERING = ["contract", "unit/persistence", "unit/test_bad_input.py", "unit/test_classifier.py"]
+COVERING += ["unit/test_corruption.py", "unit/test_estimator.py", "unit/test_machine.py"]
+COVERING += [
+    "unit/test_properties.py",
+    "unit/test_vectorizer.py",
+    "unit/streaming/test_fit_sources.py",
+]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the campaign: what it asks, its tests, and how many trials are the whole."""
+
+    title: str
+    tests: list[str]
+    trials: dict[str, int]  # of the suite's settings, by their names in the environment
+    options: tuple[str, ...] = ()
+
+
+PARTS = {
+    "security": Part("A test for each threat of SECURITY.md", ["tests/trust/test_security.py"], {}),
+    "inputs": Part("Bad input to every function and command", ["tests/trust/test_inputs.py"], {}),
+    "folders": Part(
+        "Model folders changed at random, checksums right again, loaded and used",
+        ["tests/unit/persistence/test_fuzz.py"],
+        {"DCOT_FUZZ": 10_000},
+    ),
+    "fuzz": Part(
+        "Files, matrices and texts changed at random",
+        ["tests/trust/test_fuzz.py"],
+        {"DCOT_FUZZ": 10_000},
+    ),
+    "bounds": Part(
+        "Compiled loops with their bounds checked (NUMBA_BOUNDSCHECK=1)",
+        [*KERNELS, "tests/trust/test_fuzz.py", "tests/unit/persistence/test_fuzz.py"],
+        {"DCOT_FUZZ": 500, "NUMBA_BOUNDSCHECK": 1},
+    ),
+    "crashes": Part(
+        "Work killed, or without room, at random moments",
+        ["tests/trust/test_crashes.py", "tests/unit/persistence/test_atomic.py"],
+        {"DCOT_KILLS": 200},
+    ),
+    "load": Part(
+        "Many threads, processes and calls", ["tests/trust/test_load.py"], {"DCOT_LOAD": 4}
+    ),
+    "numbers": Part(
+        "Fits against exact fractions", ["tests/trust/test_numbers.py"], {"DCOT_NUMBERS": 2000}
+    ),
+    "versions": Part("Model folders of older formats", ["tests/trust/test_versions.py"], {}),
+    "coverage": Part(
+        "Lines and branches of the core and of persistence that tests run",
+        [f"tests/{name}" for name in COVERING],
+        {},
+        (
+            *(f"--cov=dcot.{package}" for package in MEASURED),
+            "--cov-branch",
+            "--cov-report=json:{place}/coverage.json",
+        ),
+    ),
+}
+
+
+@dataclass
+class Row:
+    """A line of the table."""
+
+    part: str
+    what: str
+    tried: int
+    failed: int
+    when: str
+    minutes: float
+
+
+def run(name: str, share: float) -> list[Row]:
+    """Run a part; its rows."""
+    part = PARTS[name]
+    place = Path(tempfile.mkdtemp())
+    trials = {key: str(max(1, round(share * most))) for key, most in part.trials.items()}
+    extra = {**trials, "DCOT_TALLY": str(place / "tally"), "PYTHONHASHSEED": "0"}
+    if "NUMBA_BOUNDSCHECK" in trials:  # its own cache: others have no checks in them
+        extra |= {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(place / "numba")}
+    options = [option.format(place=place) for option in part.options]
+    command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={place}/tests.xml"]
+    start = time.monotonic()
+    done = subprocess.run(
+        [*command, *options, *part.tests], cwd=ROOT, env={**os.environ, **extra}, check=False
+    )
+    minutes = (time.monotonic() - start) / 60
+    when = time.strftime("%Y-%m-%d")
+    rows = [Row(name, part.title, *_tests(place / "tests.xml", done.returncode), when, minutes)]
+    if (place / "tally").exists():
+        for line in (place / "tally").read_text().splitlines():
+            what, tried, failed = json.loads(line)
+            rows.append(Row(name, what, tried, failed, when, 0.0))
+    if (place / "coverage.json").exists():
+        rows += _covered(json.loads((place / "coverage.json").read_text()), when)
+    return rows
+
+
+def _tests(path: Path, code: int) -> tuple[int, int]:
+    """How many tests ran, and failed; a run that broke off failed."""
+    if not path.exists():
+        return 0, 1
+    suite = next(ElementTree.parse(path).iter("testsuite"))
+    skipped = int(suite.get("skipped", 0))
+    failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+    return int(suite.get("tests", 0)) - skipped, max(failed, int(code not in (0, 1)))
+
+
+def _covered(report: dict, when: str) -> list[Row]:
+    """Lines and branches, without the compiled loops, which run outside of Python."""
+    rows = []
+    for package in MEASURED:
+        files = [
+            found["summary"]
+            for path, found in report["files"].items()
+            if f"dcot/{package}/" in path and not path.endswith("kernels.py")
+        ]
+        for what, all_, good in (
+            ("lines", "num_statements", "covered_lines"),
+            ("branches", "num_branches", "covered_branches"),
+        ):
+            total, covered = sum(f[all_] for f in files), sum(f[good] for f in files)
+            share = f"{100 * covered / max(total, 1):.1f} %"
+            rows.append(Row("coverage", f"{package}: {what} ({share} run)", total, 0, when, 0.0))
+    return rows
+
+
+HEAD = """# What was tried
+
+`make trust` tries to break dcot and counts: an exception that is not dcot's, a signal, a hang over
+5 s, memory over 1 GB, half an output or a changed answer is a failure. This is its last run.
+
+"""
+
+
+def page(rows: list[Row], shares: dict[str, float]) -> str:
+    """The page of the documentation."""
+    lines = [HEAD + f"{platform.machine()}, Python {platform.python_version()}.", ""]
+    lines += ["| what | tried | failed | share of the full run | when |", "|---|---|---|---|---|"]
+    for row in rows:
+        first = row.what == PARTS[row.part].title
+        what = f"**{row.what}** (tests)" if first else row.what
+        share = f"{100 * shares[row.part]:g} %" if first and PARTS[row.part].trials else ""
+        when = row.when if first else ""
+        lines.append(f"| {what} | {row.tried:,} | {row.failed:,} | {share} | {when} |")
+    return "\n".join([*lines, "", NOTES])
+
+
+NOTES = """The numbers of a full run are in `tests/trust/campaign.py`; `make trust SHARE=0.05` runs
+a twentieth of them. Mutations are of good inputs, by fixed seeds. `make fuzz` goes on,
+guided by coverage where atheris installs. Branches and lines are those that Python runs: compiled
+loops are left out, and are run with their bounds checked instead.
+"""
+
+
+def main(share: str = "1", *names: str) -> None:
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": [], "shares": {}}
+    rows = [Row(**row) for row in kept["rows"]]
+    shares = kept["shares"]
+    for name in names or PARTS:
+        rows = [row for row in rows if row.part != name] + run(name, float(share))
+        shares[name] = float(share)
+        rows.sort(key=lambda row: list(PARTS).index(row.part))
+        RESULTS.write_text(json.dumps({"shares": shares, "rows": [*map(asdict, rows)]}, indent=1))
+        PAGE.write_text(page(rows, shares), encoding="utf-8")
+    print(PAGE.read_text())
+    sys.exit(any(row.failed for row in rows))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
