@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
 
 from dcot.bench.features import Block, Blocks, products
 from dcot.bench.protocol import (
@@ -27,6 +29,7 @@ from dcot.bench.protocol import (
     default_class_weight,
     document_weights,
     ridge_predictions,
+    score,
 )
 from dcot.bench.report.tables import Table
 from dcot.bench.systems.dcot import outputs_of
@@ -49,6 +52,7 @@ Array = NDArray[Any]
 SEED = 7
 BUDGETS = (100, 300, 1000)
 DRAWS = 3
+METRICS = {"accuracy": "accuracy", "macro-F1": "macro_f1"}
 MAX_DOCUMENTS, HELD_OUT = 6000, 1500
 CORPORA = ("reuters-text", "dmoz", "r52", "20newsgroups", "imdb")
 
@@ -69,6 +73,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "tanh": {"squash": "tanh"},
     "compressed to 300": {"n_components": 300, "random_state": 0},
     "compressed to 500": {"n_components": 500, "random_state": 0},
+    "compressed to 600": {"n_components": 600, "random_state": 0},
+    "layers of length one": {"normalize": "unit"},
     "rows not scaled": {"normalize": "center"},
 }
 WORDS: dict[str, dict[str, Any]] = {
@@ -81,6 +87,17 @@ WORDS: dict[str, dict[str, Any]] = {
 }
 PROMISED = 0.9  # of answers and of sets, in the study of reliability
 PRECISIONS = ("as learned", "float16", "int8")
+# What the input weight of a term is multiplied by, from the share of documents that have it and its
+# idf; rows have length one again.
+FREQUENT: dict[str, Callable[[Array, Array], Array]] = {
+    "idf": lambda share, idf: np.ones_like(idf),
+    "idf · (1 - share)²": lambda share, idf: (1 - share) ** 2,
+    "idf · (1 - share)⁴": lambda share, idf: (1 - share) ** 4,
+    "idf - 1": lambda share, idf: 1 - 1 / idf,
+    "idf²": lambda share, idf: idf,
+    "idf, no term of more than a fifth": lambda share, idf: (share <= 0.2).astype(float),
+}
+CLASS_WEIGHTS: dict[str, Any] = {"none": None, "square root": "sqrt", "balanced": "balanced"}
 
 
 @dataclass(frozen=True)
@@ -112,28 +129,36 @@ class Held:
         """Rows of the documents that are held out."""
         return np.arange(len(self.texts) - len(self.draws[0]))
 
-    def accuracies(self, blocks: Blocks) -> Array:
-        """Percent by number of labels, mean of the draws."""
-        held, weight = self.out, default_class_weight()
-        candidates = [Candidate({}, blocks)]
+    def scores(self, *choices: Blocks, class_weight: Any = "default") -> dict[str, Array]:
+        """Percent by number of labels, mean of the draws; of several, leave-one-out chooses."""
+        held = self.out
+        weight = default_class_weight() if class_weight == "default" else class_weight
+        candidates = [Candidate({}, blocks) for blocks in choices]
         found = []
         for order in self.draws:
             budgets = [budget for budget in BUDGETS if budget <= len(order)]
             chosen = choose(candidates, self.labels, order, budgets, weight)
-            scores = []
-            for budget in budgets:
-                labelled = order[:budget]
-                made = ridge_predictions(chosen[budget], self.labels, labelled, held, weight)
-                scores.append(100 * float(np.mean(made.labels == self.labels[held])))
-            found.append(scores)
-        return np.asarray(np.mean(found, axis=0))
+            made = [
+                ridge_predictions(chosen[budget], self.labels, order[:budget], held, weight)
+                for budget in budgets
+            ]
+            found.append([score(self.labels[held], each.labels) for each in made])
+        return percent(found)
+
+
+def percent(found: Sequence[Sequence[dict[str, float]]]) -> dict[str, Array]:
+    """Scores of draws × budgets by metric and budget, mean of the draws."""
+    return {
+        name: np.array([[100 * each[key] for each in draw] for draw in found]).mean(axis=0)
+        for name, key in METRICS.items()
+    }
 
 
 @dataclass(frozen=True)
 class Outcome:
     """Of one setting on one corpus."""
 
-    accuracies: Array
+    scores: dict[str, Array]
     megabytes: float | None = None
     seconds: float | None = None
 
@@ -149,12 +174,12 @@ def _settings(held: Held) -> Iterator[tuple[str, Outcome]]:
         start = time.process_time()
         model = DCoT(**options).fit(X)
         seconds = time.process_time() - start
-        yield name, Outcome(held.accuracies([Block.of(model.transform(X))]), None, seconds)
+        yield name, Outcome(held.scores([Block.of(model.transform(X))]), None, seconds)
         if name == "default":
             z1, z2 = (Block.of(Z) for Z in outputs_of(model, X, "unit"))
             x = Block.of(X, "unit")
     for name, blocks in (("layer 1 alone", [z1]), ("layer 2 alone", [z2]), ("with x", [x, z1, z2])):
-        yield name, Outcome(held.accuracies(blocks))
+        yield name, Outcome(held.scores(blocks))
 
 
 def _words(held: Held) -> Iterator[tuple[str, Outcome]]:
@@ -167,7 +192,7 @@ def _words(held: Held) -> Iterator[tuple[str, Outcome]]:
         with tempfile.TemporaryDirectory() as folder:
             model.save(Path(folder) / "model")
             size = _megabytes(Path(folder) / "model")
-        yield name, Outcome(held.accuracies(features), size, seconds)
+        yield name, Outcome(held.scores(features), size, seconds)
 
 
 def _precision(held: Held) -> Iterator[tuple[str, Outcome]]:
@@ -179,7 +204,45 @@ def _precision(held: Held) -> Iterator[tuple[str, Outcome]]:
             model.save(folder, precision=None if precision == "as learned" else precision)
             features = load_model(folder).transform(held.texts)
             size = _megabytes(folder)
-        yield precision, Outcome(held.accuracies([Block.of(features)]), size)
+        yield precision, Outcome(held.scores([Block.of(features)]), size)
+
+
+def _frequent(held: Held) -> Iterator[tuple[str, Outcome]]:
+    """How much frequent terms weigh among the inputs."""
+    counter = DCoTVectorizer().fit(held.texts)
+    X = counter.weigh(held.texts)
+    share = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0]
+    idf = 1 + np.log((1 + X.shape[0]) / (1 + share * X.shape[0]))
+    for name, factor in FREQUENT.items():
+        weighed = normalize(X @ sp.diags_array(factor(share, idf).astype(X.dtype)))
+        model = DCoT().fit(weighed)
+        yield name, Outcome(held.scores([Block.of(model.transform(weighed))]))
+
+
+def _classes(held: Held) -> Iterator[tuple[str, Outcome]]:
+    """How much a labelled document counts by the size of its class."""
+    features = [Block.of(DCoTVectorizer().fit_transform(held.texts))]
+    for name, weight in CLASS_WEIGHTS.items():
+        yield name, Outcome(held.scores(features, class_weight=weight))
+
+
+def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
+    """The classifier's choice of features against the default ones, and each by itself."""
+    model = DCoTVectorizer().fit(held.texts)
+    X = model.weigh(held.texts)
+    z1, z2 = (Block.of(layer) for layer in np.hsplit(model.dcot_.transform(X), 2))
+    x, half = Block.of(X), Block.of(X * X.dtype.type(np.sqrt(0.5)))
+    features = {
+        "both layers": [z1, z2],
+        "layer 1": [z1],
+        "layer 2": [z2],
+        "x and both layers": [x, z1, z2],
+    }
+    yield "both layers", Outcome(held.scores(features["both layers"]))
+    yield "chosen by leave-one-out", Outcome(held.scores(*features.values()))
+    for name, blocks in list(features.items())[1:]:
+        yield f"always {name}", Outcome(held.scores(blocks))
+    yield "always x at half weight and both layers", Outcome(held.scores([half, z1, z2]))
 
 
 def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
@@ -210,9 +273,9 @@ def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
             yield f"dCoT and {name}, weight {weight}", Outcome(scores[weight])
 
 
-def _sums(held: Held, ours: Block, beside: Block) -> dict[str, Array]:
-    """Accuracies of kernels plus a weight times others, by weight, and of the others alone."""
-    found: dict[str, list[list[float]]] = {}
+def _sums(held: Held, ours: Block, beside: Block) -> dict[str, dict[str, Array]]:
+    """Scores of kernels plus a weight times others, by weight, and of the others alone."""
+    found: dict[str, list[list[dict[str, float]]]] = {}
     for order in held.draws:
         budgets = [budget for budget in BUDGETS if budget <= len(order)]
         most = order[: budgets[-1]]
@@ -223,7 +286,7 @@ def _sums(held: Held, ours: Block, beside: Block) -> dict[str, Array]:
             str(w): [a + w * b for a, b in zip(one, two, strict=True)] for w in EMBEDDING_WEIGHTS
         }
         kernels["alone"] = two
-        scores: dict[str, list[float]] = {name: [] for name in (*kernels, "chosen")}
+        scores: dict[str, list[dict[str, float]]] = {name: [] for name in (*kernels, "chosen")}
         for n in budgets:
             labels = held.labels[most[:n]]
             classes, targets = targets_of(labels)
@@ -234,13 +297,13 @@ def _sums(held: Held, ours: Block, beside: Block) -> dict[str, Array]:
             }
             for name, ridge in ridges.items():
                 predicted = classes[ridge.decision(kernels[name][1][:, :n]).argmax(axis=1)]
-                scores[name].append(100 * float(np.mean(predicted == held.labels[held.out])))
+                scores[name].append(score(held.labels[held.out], predicted))
             losses = [ridges[str(weight)].losses for weight in EMBEDDING_WEIGHTS]
             best = EMBEDDING_WEIGHTS[best_of(np.array(losses), weights)]
             scores["chosen"].append(scores[str(best)][-1])
         for name, values in scores.items():
             found.setdefault(name, []).append(values)
-    return {name: np.mean(values, axis=0) for name, values in found.items()}
+    return {name: percent(values) for name, values in found.items()}
 
 
 def _reliability(held: Held) -> Iterator[tuple[str, Outcome]]:
@@ -265,7 +328,7 @@ def _reliability(held: Held) -> Iterator[tuple[str, Outcome]]:
         "calibration error, points",
     )
     for name, values in zip(rows, means, strict=True):
-        yield name, Outcome(values)
+        yield name, Outcome({name: values})
 
 
 def _kept(model: DCoTClassifier, texts: list[str], truth: Array) -> list[float]:
@@ -295,6 +358,9 @@ def _megabytes(folder: Path) -> float:
 STUDIES: dict[str, Study] = {
     "settings": _settings,
     "words": _words,
+    "frequent": _frequent,
+    "classes": _classes,
+    "selection": _selection,
     "precision": _precision,
     "embedding": _embedding,
     "reliability": _reliability,
@@ -321,12 +387,15 @@ def run(
             for setting, outcome in STUDIES[name](each):
                 found.setdefault(setting, {})[each.name] = outcome
                 progress(f"{name}, {each.name}", (number + 0.5) / len(held))
-        make = _plain_table if name == "reliability" else _table
-        table = make(name, found, [each.name for each in held])
-        tables.append(table)
+        names = [each.name for each in held]
+        if name == "reliability":
+            made = [_plain_table(name, found, names)]
+        else:
+            made = [_table(name, metric, found, names) for metric in METRICS]
+        tables += made
         if docs is not None:
             path = Path(docs) / f"defaults-{name}.md"
-            write_atomically(path, table.markdown().partition("\n\n")[2].encode())
+            write_atomically(path, "\n".join(table.markdown() for table in made).encode())
     progress("studies", 1.0)
     return tables
 
@@ -341,18 +410,20 @@ def _corpora(
             announce(progress, f"{name} is left out: {error}")
 
 
-def _table(study: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[str]) -> Table:
+def _table(
+    study: str, metric: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[str]
+) -> Table:
     """Differences to the first row, and sizes and times where they were measured."""
     first = next(iter(found.values()))
     rows = []
     for name, outcomes in found.items():
-        gains = [outcomes[c].accuracies - first[c].accuracies for c in corpora]
+        gains = [outcomes[c].scores[metric] - first[c].scores[metric] for c in corpora]
         cells = [" / ".join(f"{round(v, 1) + 0.0:+.1f}" for v in gain) for gain in gains]
         mean = f"{round(float(np.mean([gain.mean() for gain in gains])), 2) + 0.0:+.2f}"
         shown = ["" for _ in cells] if outcomes is first else cells
         rows.append([name, *shown, "" if outcomes is first else mean, *_costs(outcomes, corpora)])
     budgets = " / ".join(map(str, BUDGETS))
-    title = f"{study}: change in accuracy with {budgets} labels, in points"
+    title = f"{study}: change in {metric} with {budgets} labels, in points"
     head = ["change", *corpora, "mean", "saved size", "seconds to fit"]
     measured = [i for i in range(len(head)) if i < len(corpora) + 2 or any(row[i] for row in rows)]
     return Table(title, [head[i] for i in measured], [[row[i] for i in measured] for row in rows])
@@ -362,7 +433,7 @@ def _plain_table(study: str, found: dict[str, dict[str, Outcome]], corpora: Sequ
     """Values as they are: a promise is compared with what was kept, not with a default."""
     rows = []
     for name, outcomes in found.items():
-        values = [outcomes[corpus].accuracies for corpus in corpora]
+        values = [next(iter(outcomes[corpus].scores.values())) for corpus in corpora]
         # none in some draw: there is no share of nothing
         shown = (["–" if np.isnan(v) else f"{v:.1f}" for v in each] for each in values)
         rows.append([name, *map(" / ".join, shown)])

@@ -18,6 +18,8 @@ def small(monkeypatch):
     options = {"default": {"n_prototypes": 40}, "few prototypes": {"n_prototypes": 5}}
     monkeypatch.setattr(defaults, "SETTINGS", options)
     monkeypatch.setattr(defaults, "WORDS", {"min_df=1": {}, "min_df=3": {"min_df": 3}})
+    few = {name: defaults.FREQUENT[name] for name in ("idf", "idf²")}
+    monkeypatch.setattr(defaults, "FREQUENT", few)
 
 
 def test_test_documents_are_not_touched(corpus, small):
@@ -40,17 +42,19 @@ def test_tables_show_differences_to_the_first_row(corpus, small, monkeypatch, tm
     if study == "embedding":
         pytest.importorskip("wordllama", reason="wordllama is not installed: dcot[embedding]")
     monkeypatch.setattr(defaults, "load_corpus", lambda *_, **__: corpus)
-    (table,) = defaults.run([study], ["made"], docs=tmp_path)
-    assert table.head[:3] == ["change", "made", "mean"]
-    assert table.rows[0][1:3] == ["", ""]
-    for row in table.rows[1:]:
-        points = [float(value) for value in row[1].split(" / ")]
-        assert len(points) == 2
-        assert float(row[2]) == pytest.approx(np.mean(points), abs=0.06)
+    tables = defaults.run([study], ["made"], docs=tmp_path)
+    assert len(tables) == 2  # accuracy and macro-F1
+    for table in tables:
+        assert table.head[:3] == ["change", "made", "mean"]
+        assert table.rows[0][1:3] == ["", ""]
+        for row in table.rows[1:]:
+            points = [float(value) for value in row[1].split(" / ")]
+            assert len(points) == 2
+            assert float(row[2]) == pytest.approx(np.mean(points), abs=0.06)
     written = (tmp_path / f"defaults-{study}.md").read_text()
-    assert written.startswith("| change |")
+    assert [written.count(f"change in {metric}") for metric in defaults.METRICS] == [1, 1]
     if study == "words":
-        sizes = [float(row[3].removesuffix(" MB")) for row in table.rows]
+        sizes = [float(row[3].removesuffix(" MB")) for row in tables[0].rows]
         assert sizes[1] <= sizes[0]
 
 
@@ -67,6 +71,18 @@ def test_reliability_is_shown_as_it_is(corpus, small, monkeypatch):
         high = 100 if name.endswith("%") else 50
         assert all(0 <= value <= high or value != value for value in found)
     assert min(values["right class in the set, coverage=0.9, %"]) > 60
+
+
+def test_a_damped_term_does_not_count(corpus, small, monkeypatch):
+    """Without the terms that tell its classes apart, a corpus cannot be classified."""
+    held = defaults.Held.of(corpus, "made")
+    monkeypatch.setattr(
+        defaults,
+        "FREQUENT",
+        {"idf": defaults.FREQUENT["idf"], "one term": lambda share, idf: np.eye(len(idf))[0]},
+    )
+    scores = [outcome.scores["accuracy"] for _, outcome in defaults.STUDIES["frequent"](held)]
+    assert (scores[1] < scores[0]).all()
 
 
 def test_unknown_studies():
