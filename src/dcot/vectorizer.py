@@ -57,6 +57,8 @@ _RESULTS: dict[str, tuple[Any, ...]] = {
     "precision": ("float32",),
     "truncate_dim": (None,),
 }
+# Words that nearly every document has should weigh little, and still more than nothing.
+IDF_FLOOR = 0.1
 _PARTS: dict[str, type[Any]] = {"counter": TermCounter, "weighting": TermWeighting, "dcot": DCoT}
 
 
@@ -73,7 +75,8 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         Whatever its ``dtype``, counts are made in the precision of the computation.
     weighting : TermWeighting, {"tfidf", "bm25", "log", "binary", "counts"} or None
         How counts are weighed. A name stands for a ``TermWeighting`` of this scheme with
-        ``sublinear_tf=True``; None is ``"tfidf"``.
+        ``sublinear_tf=True`` and ``idf_floor=0.1``, so that words of nearly every document weigh
+        little; None is ``"tfidf"``.
     dcot : DCoT or None
         What is learned. None: ``DCoT()``. Its ``prototypes`` may be words.
     **options
@@ -166,7 +169,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         """A part as it was given, or the default one."""
         given = getattr(self, name)
         if name == "weighting" and (given is None or isinstance(given, str)):
-            return TermWeighting(given or "tfidf", sublinear_tf=True)
+            return TermWeighting(given or "tfidf", sublinear_tf=True, idf_floor=IDF_FLOOR)
         if name == "counter" and given is None:
             return TermCounter(min_df="auto")
         return _PARTS[name]() if given is None else given

@@ -33,15 +33,17 @@ TEXTS = [
 ]
 
 PARTS = {"counter": TermCounter, "weighting": TermWeighting, "dcot": DCoT}
+# the defaults of the vectorizer that are not those of its parts
+USUAL = {"sublinear_tf": True, "idf_floor": 0.1}
 
 
 def test_equals_its_parts():
     weights = TfidfVectorizer(sublinear_tf=True).fit_transform(TEXTS)
     expected = DCoT(5).fit_transform(weights)
-    model = DCoTVectorizer(n_prototypes=5, dtype="float64")
+    model = DCoTVectorizer(n_prototypes=5, dtype="float64", idf_floor=1.0)  # scikit-learn's
     np.testing.assert_allclose(model.fit_transform(TEXTS), expected, atol=1e-12)
     np.testing.assert_allclose(model.transform(TEXTS), expected, atol=1e-12)
-    small = DCoTVectorizer(n_prototypes=5).fit_transform(TEXTS)
+    small = DCoTVectorizer(n_prototypes=5, idf_floor=1.0).fit_transform(TEXTS)
     assert small.dtype == np.float32
     np.testing.assert_allclose(small, expected, atol=1e-4)
 
@@ -63,7 +65,10 @@ def test_default_parts():
     for part, cls in PARTS.items():
         theirs = {f"{part}__{name}": value for name, value in cls().get_params().items()}
         different = {name for name, value in theirs.items() if ours[name] != value}
-        own = {"counter": {"counter__min_df"}, "weighting": {"weighting__sublinear_tf"}}
+        own = {
+            "counter": {"counter__min_df"},
+            "weighting": {"weighting__sublinear_tf", "weighting__idf_floor"},
+        }
         assert different == own.get(part, set())
 
 
@@ -84,7 +89,7 @@ def composed(counter, weighting, dcot):
     ],
 )
 def test_settings_reach_their_part(counter, weighting, dcot):
-    expected = dense(composed(counter, {"sublinear_tf": True, **weighting}, dcot))
+    expected = dense(composed(counter, {**USUAL, **weighting}, dcot))
     default = dense(DCoTVectorizer().fit_transform(TEXTS))
     assert expected.shape != default.shape or np.abs(expected - default).max() > 1e-3
     flat = {"weighting" if name == "scheme" else name: v for name, v in weighting.items()}
@@ -96,7 +101,7 @@ def test_settings_reach_their_part(counter, weighting, dcot):
         DCoTVectorizer().set_params(**nested),
         DCoTVectorizer(
             counter=TermCounter(**counter),
-            weighting=TermWeighting(**{"sublinear_tf": True, **weighting}),
+            weighting=TermWeighting(**{**USUAL, **weighting}),
             dcot=DCoT(**dcot),
         ),
     ):
@@ -202,7 +207,8 @@ def test_words_mean_what_they_should():
         dict(zip(names, model.reconstruct([word], subtract_bias=True)[0], strict=True))
         for word in ("opec", "wheat")
     )
-    assert opec["oil"] > 0 > wheat["oil"] - opec["oil"]
+    assert opec["oil"] > 0 > opec["corn"]
+    assert wheat["harvest"] > 0 > wheat["output"]
     assert opec["output"] > opec["harvest"]
 
 

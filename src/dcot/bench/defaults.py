@@ -90,10 +90,11 @@ PRECISIONS = ("as learned", "float16", "int8")
 # What the input weight of a term is multiplied by, from the share of documents that have it and its
 # idf; rows have length one again.
 FREQUENT: dict[str, Callable[[Array, Array], Array]] = {
-    "idf": lambda share, idf: np.ones_like(idf),
+    "idf_floor=1": lambda share, idf: np.ones_like(idf),
     "idf · (1 - share)²": lambda share, idf: (1 - share) ** 2,
     "idf · (1 - share)⁴": lambda share, idf: (1 - share) ** 4,
-    "idf - 1": lambda share, idf: 1 - 1 / idf,
+    "idf_floor=0.1, the default": lambda share, idf: (idf - 0.9) / idf,
+    "idf_floor=0": lambda share, idf: (idf - 1) / idf,
     "idf²": lambda share, idf: idf,
     "idf, no term of more than a fifth": lambda share, idf: (share <= 0.2).astype(float),
 }
@@ -209,8 +210,7 @@ def _precision(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 def _frequent(held: Held) -> Iterator[tuple[str, Outcome]]:
     """How much frequent terms weigh among the inputs."""
-    counter = DCoTVectorizer().fit(held.texts)
-    X = counter.weigh(held.texts)
+    X = DCoTVectorizer(idf_floor=1.0).fit(held.texts).weigh(held.texts)
     share = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0]
     idf = 1 + np.log((1 + X.shape[0]) / (1 + share * X.shape[0]))
     for name, factor in FREQUENT.items():

@@ -376,6 +376,9 @@ class Weighting:
         bool, _weighting("For tfidf: compute idf as if one more document had every term.")
     ] = True
     sublinear_tf: Annotated[bool, _weighting("For tfidf: use 1 + log(tf) in place of tf.")] = True
+    idf_floor: Annotated[
+        float, _weighting("For tfidf: idf of a term that every document has.", min=0)
+    ] = 0.1
     k1: Annotated[
         float, _weighting("For bm25: how soon more occurrences of a term stop to matter.", min=0)
     ] = 1.2

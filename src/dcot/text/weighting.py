@@ -31,7 +31,8 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ``counts`` tf
     ``binary`` 1
     ``log``    1 + log(tf)
-    ``tfidf``  tf · idf as in scikit-learn's ``TfidfTransformer``: idf = 1 + log((1+n) / (1+df))
+    ``tfidf``  tf · idf as in scikit-learn's ``TfidfTransformer``: idf = 1 + log((1+n) / (1+df)),
+               where ``idf_floor`` is the 1 in front
     ``bm25``   idf · tf·(k1+1) / (tf + k1·(1 − b + b·length/mean length)), with
                idf = log(1 + (n − df + ½) / (df + ½))
     ========== ==================================================================================
@@ -45,6 +46,9 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     use_idf, smooth_idf, sublinear_tf : bool, default=True, True, False
         For ``tfidf``: whether to use idf; whether to act as if one more document had every term;
         whether to take 1 + log(tf) for tf.
+    idf_floor : float, default=1
+        For ``tfidf``: the idf of a term that every document has. 1 as in scikit-learn; with less,
+        frequent terms weigh less.
     k1, b : float, default=1.2 and 0.75
         For ``bm25``: how quickly repeats of a term stop to count, and how strongly long documents
         are scaled down.
@@ -72,6 +76,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         use_idf: bool = True,
         smooth_idf: bool = True,
         sublinear_tf: bool = False,
+        idf_floor: float = 1.0,
         k1: float = 1.2,
         b: float = 0.75,
     ) -> None:
@@ -80,6 +85,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.use_idf = use_idf
         self.smooth_idf = smooth_idf
         self.sublinear_tf = sublinear_tf
+        self.idf_floor = idf_floor
         self.k1 = k1
         self.b = b
 
@@ -181,6 +187,10 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise InvalidParameterError(
                 f"norm must be 'auto', 'l1', 'l2' or None, got {self.norm!r}"
             )
+        if not isinstance(self.idf_floor, Real) or not 0 <= self.idf_floor < np.inf:
+            raise InvalidParameterError(
+                f"idf_floor must be a number of at least 0, got {self.idf_floor!r}"
+            )
         if not isinstance(self.k1, Real) or not 0 <= self.k1 < np.inf:
             raise InvalidParameterError(f"k1 must be a number of at least 0, got {self.k1!r}")
         if not isinstance(self.b, Real) or not 0 <= self.b <= 1:
@@ -223,7 +233,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         extra = int(self.smooth_idf)
         # a term that no document has would be infinitely rare: count it as in one
         seen = np.maximum(documents + extra, 1).astype(np.float64)
-        return np.asarray(np.log((n + extra) / seen) + 1.0)
+        return np.asarray(np.log((n + extra) / seen) + self.idf_floor)
 
     def _apply_bm25(self, X: sparse.csr_matrix) -> None:
         lengths = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()

@@ -18,7 +18,7 @@ def small(monkeypatch):
     options = {"default": {"n_prototypes": 40}, "few prototypes": {"n_prototypes": 5}}
     monkeypatch.setattr(defaults, "SETTINGS", options)
     monkeypatch.setattr(defaults, "WORDS", {"min_df=1": {}, "min_df=3": {"min_df": 3}})
-    few = {name: defaults.FREQUENT[name] for name in ("idf", "idf²")}
+    few = {name: defaults.FREQUENT[name] for name in ("idf_floor=1", "idf²")}
     monkeypatch.setattr(defaults, "FREQUENT", few)
 
 
@@ -79,7 +79,7 @@ def test_a_damped_term_does_not_count(corpus, small, monkeypatch):
     monkeypatch.setattr(
         defaults,
         "FREQUENT",
-        {"idf": defaults.FREQUENT["idf"], "one term": lambda share, idf: np.eye(len(idf))[0]},
+        {"idf": defaults.FREQUENT["idf_floor=1"], "one term": lambda share, idf: np.eye(len(idf))[0]},
     )
     scores = [outcome.scores["accuracy"] for _, outcome in defaults.STUDIES["frequent"](held)]
     assert (scores[1] < scores[0]).all()

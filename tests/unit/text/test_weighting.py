@@ -25,6 +25,17 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
+def test_the_floor_is_the_idf_of_a_term_in_every_document():
+    counts = np.array([[1, 1, 0], [1, 0, 2], [1, 1, 0]])
+    usual = TermWeighting().fit(counts)
+    low = TermWeighting(idf_floor=0.25).fit(counts)
+    assert low.idf_[0] == pytest.approx(0.25)
+    assert low.idf_ == pytest.approx(usual.idf_ - 0.75)
+    for wrong in (-1, np.inf, np.nan, "1", None):
+        with pytest.raises(InvalidParameterError, match="idf_floor"):
+            TermWeighting(idf_floor=wrong).fit(counts)
+
+
 @pytest.mark.parametrize("norm", ["l1", "l2", None])
 @pytest.mark.parametrize("use_idf", [True, False])
 @pytest.mark.parametrize("smooth_idf", [True, False])
