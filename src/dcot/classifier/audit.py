@@ -18,7 +18,7 @@ from dcot.core.centred import Matrix
 Array = NDArray[Any]
 
 NEIGHBOURS = 10
-SIMILAR_VECTORS, SIMILAR_WORDS = 0.9, 0.8  # cosines from which a document is a near copy
+SIMILAR_VECTORS, SIMILAR_WORDS = 0.9, 0.75  # cosines from which a document is a near copy
 ALONE_DEVIATIONS = 4.0  # below the median similarity, in robust standard deviations
 _BLOCK_CELLS = 1 << 24  # similarities in memory at a time
 

@@ -79,7 +79,10 @@ def test_a_damped_term_does_not_count(corpus, small, monkeypatch):
     monkeypatch.setattr(
         defaults,
         "FREQUENT",
-        {"idf": defaults.FREQUENT["idf_floor=1"], "one term": lambda share, idf: np.eye(len(idf))[0]},
+        {
+            "idf": defaults.FREQUENT["idf_floor=1"],
+            "one term": lambda share, idf: np.eye(len(idf))[0],
+        },
     )
     scores = [outcome.scores["accuracy"] for _, outcome in defaults.STUDIES["frequent"](held)]
     assert (scores[1] < scores[0]).all()

@@ -10,7 +10,13 @@ import pytest
 from tests.unit.cli.running import run
 from tests.unit.web.conftest import texts_and_topics
 
-from dcot.classifier.audit import alone, exact_copies, near_copies, neighbours
+from dcot.classifier.audit import (
+    SIMILAR_WORDS,
+    alone,
+    exact_copies,
+    near_copies,
+    neighbours,
+)
 
 
 @pytest.fixture
@@ -38,7 +44,7 @@ def test_findings(corpus):
     assert [(row["id"], row["of"]) for row in found["copy"]] == [(48, 5)]
     of = {row["id"]: row["of"] for row in found["near copy"]}
     assert of[49] % 8 == 9 % 8  # the same text on another day
-    assert all(0.8 <= row["score"] <= 1 for row in found["near copy"])
+    assert all(SIMILAR_WORDS <= row["score"] <= 1 for row in found["near copy"])
     shown = run("audit", "news.csv", "--text", "body", "--label", "topic")
     assert "Labels that the other labels contradict" in shown.out
     assert "Exact copies: 1" in shown.out
