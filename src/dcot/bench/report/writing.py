@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from dcot.bench.experiments.accuracy import NAME
+from dcot.bench.experiments.accuracy import FEW_LABELS, NAME
 from dcot.bench.report.comparison import METRICS, verdict
 from dcot.bench.report.figures import figures, png, svg
 from dcot.bench.report.paragraphs import PROTOCOL, Section, sections, systems_used
@@ -227,8 +227,8 @@ def summary(results: Results) -> list[dict[str, Any]]:
 def write_docs(results: Results, folder: Path) -> None:
     """For the documentation: all tables, the main result, the figures, and the same as data.
 
-    ``results.md`` is the complete table. ``verdict.md`` is its main result in words, for pages
-    that quote it. ``figures.json`` has every figure for programs.
+    ``results.md`` is the complete table. ``verdict.md`` is its main result, in words and one
+    figure, for pages that quote it. ``figures.json`` has every figure for programs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     captions: dict[str, str] = {}
@@ -240,6 +240,8 @@ def write_docs(results: Results, folder: Path) -> None:
     text = markdown(results, sections(results, names), captions)
     write_atomically(folder / "results.md", text.encode())
     said = "".join(f"- {line}\n" for line in verdict(results))
+    for name in names.get(FEW_LABELS, [])[:1]:
+        said += f"\n![{captions[name]}](experiments/{name}.svg)\n"
     write_atomically(folder / "verdict.md", said.encode())
     data = {"commit": results.commit, "profile": results.profile, "figures": summary(results)}
     write_atomically(folder / "figures.json", (json.dumps(data, indent=0) + "\n").encode())
