@@ -138,13 +138,15 @@ export class MapCanvas {
     paint.lineJoin = "round";
     for (const one of names) {
       if (one.level !== Math.min(level, finest) && !words) continue;
-      const [px, py] = this.at(one.x, one.y);
+      let [px, py] = this.at(one.x, one.y);
       if (px < 0 || py < 0 || px > this.canvas.width || py > this.canvas.height) continue;
       const big = (words ? 12 : [15, 13.5, 12.5][one.level]) * this.dense;
       paint.font = `${words ? 500 : 600} ${big}px ${style.fontFamily}`;
       const lines = words ? [one.text] : [one.words.slice(0, 2).join(", "), one.words[2]].filter(Boolean);
       const wide = Math.max(...lines.map((line) => paint.measureText(line).width)) / 2 + 4;
       const tall = (lines.length * big * 1.2) / 2 + 2;
+      px = Math.min(Math.max(px, wide), this.canvas.width - wide);
+      py = Math.min(Math.max(py, tall), this.canvas.height - tall);
       if (taken.some(([x, y, w, t]) => Math.abs(x - px) < w + wide && Math.abs(y - py) < t + tall)) continue;
       taken.push([px, py, wide, tall]);
       paint.lineWidth = 4 * this.dense;
