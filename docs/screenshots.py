@@ -17,6 +17,9 @@ from playwright.sync_api import sync_playwright
 
 from dcot import datasets
 from dcot.web.documents import Documents
+from dcot.web.explore.explorer import Explorer
+from dcot.web.explore.run import explore_app
+from dcot.web.explore.subject import Corpus, learn_subject
 from dcot.web.label import label_app
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access
@@ -79,6 +82,44 @@ def take_pictures(address: str) -> None:
         browser.close()
 
 
+def explore_pictures() -> None:
+    corpus = datasets.load("everyday")
+    labels = [str(name) if row % 2 else None for row, name in enumerate(corpus.labels)]
+    documents = Documents.of(list(corpus.texts), name="everyday.csv")
+    explorer = Explorer(learn_subject(Corpus(documents, labels)))
+    explorer.prepare()
+    listening = listen("127.0.0.1", 0)
+    access = Access(port=listening.getsockname()[1])
+    server = server_of(explore_app(explorer, access))
+    thread = threading.Thread(target=serve, args=(server, listening))
+    thread.start()
+    views = {
+        "write": "/write?text=The+referee+blew+the+whistle+after+the+storm",
+        "words": "/words?word=goal&beside=rain",
+        "map": "/map",
+        "documents": "/documents?q=penalty+for+the+home+team",
+        "model": "/model",
+    }
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--headless", "--no-sandbox"]
+            )
+            page = browser.new_page(viewport={"width": 1280, "height": 820})
+            page.goto(access.address)
+            for name, path in views.items():
+                page.goto(f"http://127.0.0.1:{access.port}{path}")
+                page.wait_for_load_state("networkidle")
+                page.wait_for_timeout(500)
+                page.screenshot(path=IMAGES / f"explore-{name}.png")
+            browser.close()
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
 if __name__ == "__main__":
+    explore_pictures()
     with tempfile.TemporaryDirectory() as temporary:
         label_pictures(Path(temporary))

@@ -168,7 +168,7 @@ def listed(explorer: Explorer, row: int, columns: Array, shares: Array) -> dict[
 
 def _softened(shares: Array) -> Array:
     """So that a page shows the words that mean alike beside the words that are the same."""
-    return np.sign(shares) * np.sqrt(np.abs(shares))
+    return np.sign(shares) * np.abs(shares) ** 0.75
 
 
 def _telling(explorer: Explorer, text: str, column: int) -> int:

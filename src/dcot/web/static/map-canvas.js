@@ -127,21 +127,21 @@ export class MapCanvas {
     }
   }
 
-  /** Names that fit, the largest first; finer ones as the map is enlarged. */
+  /** Names that fit, the largest first, then finer ones where there is room; finer as one zooms in. */
   drawNames({ names, words }, style) {
-    const level = LEVELS.filter((zoom) => this.view.zoom >= zoom).length;
     const finest = Math.max(0, ...names.map((one) => one.level));
-    const taken = [];
+    const level = Math.min(finest, LEVELS.filter((zoom) => this.view.zoom >= zoom).length);
+    const taken = [], said = new Set();
     const paint = this.paint;
     paint.textAlign = "center";
     paint.textBaseline = "middle";
     paint.lineJoin = "round";
     for (const one of names) {
-      if (one.level !== Math.min(level, finest) && !words) continue;
+      if (!words && (one.level < level || one.level > level + 1 || said.has(one.words[0]))) continue;
       let [px, py] = this.at(one.x, one.y);
       if (px < 0 || py < 0 || px > this.canvas.width || py > this.canvas.height) continue;
       const big = (words ? 12 : [15, 13.5, 12.5][one.level]) * this.dense;
-      paint.font = `${words ? 500 : 600} ${big}px ${style.fontFamily}`;
+      paint.font = `${words || one.level > level ? 500 : 650} ${big}px ${style.fontFamily}`;
       const lines = words ? [one.text] : [one.words.slice(0, 2).join(", "), one.words[2]].filter(Boolean);
       const wide = Math.max(...lines.map((line) => paint.measureText(line).width)) / 2 + 4;
       const tall = (lines.length * big * 1.2) / 2 + 2;
@@ -149,6 +149,7 @@ export class MapCanvas {
       py = Math.min(Math.max(py, tall), this.canvas.height - tall);
       if (taken.some(([x, y, w, t]) => Math.abs(x - px) < w + wide && Math.abs(y - py) < t + tall)) continue;
       taken.push([px, py, wide, tall]);
+      for (const word of one.words || []) said.add(word);
       paint.lineWidth = 4 * this.dense;
       paint.strokeStyle = style.backgroundColor;
       paint.fillStyle = style.color;
