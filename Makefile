@@ -10,7 +10,7 @@ export DCOT_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest test-integrations fuzz trust chromium lint format bench paper docs clean
+.PHONY: help demo test test-oldest test-integrations dist test-dist fuzz trust chromium lint format bench paper docs clean
 PROFILE ?= quick
 SECONDS ?= 600
 FOLDERS ?= 10000
@@ -29,6 +29,14 @@ test: $(VENV)/.dev chromium  ## lint, type-check and run all tests
 
 test-integrations: build/integrations/.done  ## run docs/integrations.md against the real packages
 	build/integrations/bin/python -m pytest tests/integrations
+
+dist: $(VENV)/.dev  ## build the source distribution and the wheel, and check them
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+
+test-dist:  ## install the wheel of `make dist` into an empty environment and run the README there
+	$(PYTHON) tests/dist/check.py dist/*.whl
 
 chromium:  # for the tests of the pages; where it cannot be installed, they are skipped
 	@command -v chromium chromium-browser google-chrome >/dev/null || \

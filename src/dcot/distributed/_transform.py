@@ -170,7 +170,7 @@ def _check_same(folder: Path, record: Path, model: str, partitions: list[Mark]) 
     """Refuse to put the parts of two models or of two corpora together."""
     again = "or set overwrite=True to start again"
     try:
-        begun = json.loads(record.read_text())
+        begun = json.loads(record.read_text(encoding="utf-8"))
         began_with, noted = begun["model"], begun["partitions"]
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidInputError(

@@ -191,7 +191,8 @@ def remove_leftovers(target: Path) -> None:
 
 def sync_file(path: Path) -> None:
     """Make sure that the content of a file is on the disk."""
-    with path.open("rb") as file:
+    # Windows wants a handle that may write; elsewhere the file may be read-only
+    with path.open("rb" if os.name == "posix" else "r+b") as file:
         os.fsync(file.fileno())
 
 

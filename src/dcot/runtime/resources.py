@@ -88,9 +88,11 @@ def free_memory() -> int | None:
     except (OSError, ValueError):
         pass
     if not candidates:
-        try:
-            candidates.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        except (ValueError, OSError, AttributeError):
+        try:  # macOS tells how much memory there is, not how much is free: take half of it
+            known = "SC_AVPHYS_PAGES" in os.sysconf_names
+            pages = os.sysconf("SC_AVPHYS_PAGES") if known else os.sysconf("SC_PHYS_PAGES") // 2
+            candidates.append(pages * os.sysconf("SC_PAGE_SIZE"))
+        except (ValueError, OSError, AttributeError):  # Windows
             return None
     return max(0, min(candidates))
 

@@ -167,7 +167,8 @@ class Parquet:
     def finish(self, rows: int) -> None:
         self.sync()
         facts = {"documents": rows, "width": self.checkpoint.width, "features": self.names}
-        (self.folder / "features.json").write_text(json.dumps(facts, ensure_ascii=False))
+        text = json.dumps(facts, ensure_ascii=False)
+        (self.folder / "features.json").write_text(text, encoding="utf-8")
         move_into_place(self.folder, self.path)
 
     def close(self) -> None:

@@ -416,7 +416,7 @@ class Session:
 def _read_side(path: Path) -> dict[str, Any]:
     """The file beside the labels; what is not as it should be is left out."""
     try:
-        kept = json.loads(path.read_text())
+        kept = json.loads(path.read_text(encoding="utf-8"))
         classes = [name for name in kept["classes"] if isinstance(name, str)]
         words = {
             str(name): [word for word in own if isinstance(word, str)]
