@@ -239,6 +239,10 @@ def test_blank_and_unknown_texts_have_no_vector(corpus):
             np.sqrt(model.best_params_["embedding"]), rel=1e-5
         )
         assert model.transform(["", " "]).shape[0] == 2  # nothing to encode at all
+        new = ["", "oil", "never heard"]
+        read = isinstance(embedding, FakeEncoder)  # an encoder reads words that the model has not
+        assert model.has_known_terms(new).tolist() == [False, True, read]
+        assert (model.predict(new, unknown="?") == "?").tolist() == [True, False, not read]
 
 
 # -- saving -------------------------------------------------------------------------------------

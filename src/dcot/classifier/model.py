@@ -443,7 +443,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             unsure = fitted.probabilities(decisions).max(axis=1) < least
             predicted = predicted.astype(object)
             predicted[unsure] = None
-        if unknown is not _CLASSIFY and not (known := _has_terms(read.terms)).all():
+        if unknown is not _CLASSIFY and not (known := _known(read)).all():
             predicted = predicted.astype(object)
             predicted[~known] = unknown
         return predicted
@@ -487,8 +487,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return found
 
     def has_known_terms(self, documents: Any) -> Array:
-        """Whether each document has any term that the model knows."""
-        return _has_terms(self._read_terms(documents))
+        """Whether each document has any term that the model knows; for an encoder, any text."""
+        embedding = self._fitted().embedding
+        if embedding is None or embedding.kind != "encoder" or self.vectorizer_ is None:
+            return _has_terms(self._read_terms(documents))
+        return np.array([bool(text.strip()) for text in as_texts(documents)], dtype=bool)
 
     def predict_proba(self, documents: Any, *, vectors: Any = None) -> Array:
         """Probabilities by class, calibrated on held-out decisions if ``calibrated_`` says so."""
@@ -689,6 +692,12 @@ def _checked_k(k: Any, n: int) -> int:
             f"k must be a whole number from 1 to the {n} documents, got {k!r}"
         )
     return int(k)
+
+
+def _known(documents: Documents) -> Array:
+    """Which documents have a known term, or a vector."""
+    known = _has_terms(documents.terms)
+    return known if documents.vectors is None else known | documents.vectors.any(axis=1)
 
 
 def _has_terms(X: Matrix) -> Array:
