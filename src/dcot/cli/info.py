@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.session import Session
 from dcot.runtime.terminal import one_line, printable
+
+if TYPE_CHECKING:
+    from dcot import DCoT, DCoTClassifier, DCoTVectorizer, SearchIndex
+
+    Model = DCoT | DCoTClassifier | DCoTVectorizer | SearchIndex
 
 EXAMPLES = {"info": ("dcot info model", "dcot info model --json")}
 
@@ -51,7 +56,7 @@ def info(
     session.show(_facts(model, rows, _changed(loaded)))
 
 
-def _settings(model: Any) -> dict[str, Any]:
+def _settings(model: Model) -> dict[str, Any]:
     """Parameters that JSON has a form for."""
     if hasattr(model, "short_params"):
         parameters = model.short_params()
@@ -68,7 +73,7 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
-def _changed(model: Any) -> dict[str, Any]:
+def _changed(model: Model) -> dict[str, Any]:
     """Settings that are not the defaults."""
     defaults = _settings(type(model)()) if hasattr(model, "get_params") else {}
     return {

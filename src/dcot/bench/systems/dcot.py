@@ -66,7 +66,7 @@ class Features(System):
             kind = DCoT if documents.texts is None else DCoTVectorizer
             model = kind(**setting).fit(inputs_of(documents))
 
-            def features(documents: Documents, model: Any = model) -> Blocks:
+            def features(documents: Documents, model: DCoT | DCoTVectorizer = model) -> Blocks:
                 return [Block.of(model.transform(inputs_of(documents)))]
 
             yield Learned(setting, features)
