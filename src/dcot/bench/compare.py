@@ -15,19 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from dcot import datasets
-from dcot.bench.experiments import WORK
 from dcot.bench.experiments.accuracy import ALL, COMPARE, jobs
-from dcot.bench.jobs import Context, Runner
-from dcot.bench.paper import Run, extra_systems
+from dcot.bench.jobs import Context
+from dcot.bench.paper import Run, extra_systems, finished, runner_for
 from dcot.bench.profiles import Profile
-from dcot.bench.report import Results, write_report
-from dcot.bench.store import Store
 from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER
 from dcot.bench.tasks import Task, load_corpus, task_of
 from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.runtime.extras import require
 from dcot.runtime.progress import Progress, silent
-from dcot.runtime.resources import n_cores
 
 __all__ = ["run"]
 
@@ -97,12 +93,9 @@ def run(
     extra = extra_systems(encoder, static_embeddings)
     context = Context(profile, folder / "features", data, extra, given={task.name: task})
     planned = list(jobs(context, [COMPARE]))
-    store = Store(folder / "cells")
-    count = n_cores() if workers is None else workers
-    failures = Runner(context, store, WORK, count).run(planned, progress)
-    results = Results.collect(store, planned, context, failures, [COMPARE])
-    report = write_report(results, folder, f"Few labels on {task.name}: a comparison")
-    return Run(report, results, failures)
+    title = f"Few labels on {task.name}: a comparison"
+    runner = runner_for(context, folder, workers)
+    return finished(runner, planned, [COMPARE], folder, progress, title)
 
 
 def _task(

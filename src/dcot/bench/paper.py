@@ -16,6 +16,7 @@ from dcot.bench.jobs import Context, Failure, Job, Runner, predicted
 from dcot.bench.profiles import Profile, profile_of
 from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.report.tables import Table
+from dcot.bench.report.writing import TITLE
 from dcot.bench.store import Store
 from dcot.bench.systems import Encoder, StaticEmbeddings, System
 from dcot.datasets._files import search_dirs
@@ -80,14 +81,12 @@ def run(
         profile, out, data, encoder=encoder, static_embeddings=static_embeddings, words=words
     )
     jobs = plan(context, chosen)
-    runner = _runner(context, out, workers)
+    runner = runner_for(context, out, workers)
     announce(progress, forecast(jobs, runner).title)
-    failures = runner.run(jobs, progress)
-    results = Results.collect(runner.store, jobs, context, failures, chosen)
-    report = write_report(results, Path(out))
+    done = finished(runner, jobs, chosen, Path(out), progress)
     if docs is not None:
-        write_docs(results, Path(docs))
-    return Run(report, results, failures)
+        write_docs(done.results, Path(docs))
+    return done
 
 
 def dry_run(
@@ -101,10 +100,25 @@ def dry_run(
 ) -> Table:
     """What `run` would compute, and about how long it would take; parameters as there."""
     context = context_of(profile, out, data, **options)
-    return forecast(plan(context, read_only(only)), _runner(context, out, workers))
+    return forecast(plan(context, read_only(only)), runner_for(context, out, workers))
 
 
-def _runner(context: Context, out: str | os.PathLike[str], workers: int | None) -> Runner:
+def finished(
+    runner: Runner,
+    jobs: Sequence[Job],
+    experiments: Sequence[str],
+    out: Path,
+    progress: Progress,
+    title: str = TITLE,
+) -> Run:
+    """Compute what is missing, and write the report."""
+    failures = runner.run(jobs, progress)
+    results = Results.collect(runner.store, jobs, runner.context, failures, experiments)
+    return Run(write_report(results, out, title), results, failures)
+
+
+def runner_for(context: Context, out: str | os.PathLike[str], workers: int | None) -> Runner:
+    """Keeps its cells in the output folder; by default as many processes as cores."""
     count = n_cores() if workers is None else workers
     return Runner(context, Store(Path(out) / "cells"), WORK, count)
 

@@ -60,7 +60,7 @@ def test_all_labels_are_used_only_if_asked(corpus, tmp_path, budgets, expected):
 def test_columns_have_to_be_named(table, tmp_path):
     with pytest.raises(DcotError, match=r"label=\.\.\. .* text=\.\.\."):
         compare.run(table, out=tmp_path, workers=1)
-    with pytest.raises(DcotError, match="has no column 'text': expected among"):
+    with pytest.raises(DcotError, match="has no column 'text': there are 'body', 'queue'"):
         compare.run(table, label="queue", out=tmp_path, workers=1)
 
 

@@ -87,8 +87,8 @@ def small(monkeypatch):
         collections=(),
     )
     monkeypatch.setitem(PROFILES, "quick", tiny)
-    for module in ("compare", "paper"):  # in this process, which has imported everything
-        monkeypatch.setattr(f"dcot.bench.{module}.n_cores", lambda: 1)
+    # in this process, which has imported everything
+    monkeypatch.setattr("dcot.bench.paper.n_cores", lambda: 1)
     monkeypatch.setattr("dcot.bench.defaults.BUDGETS", (20,))
     monkeypatch.setattr("dcot.bench.defaults.DRAWS", 1)
 
