@@ -43,7 +43,7 @@ CASES = {
         "gensim",
         "import gensim",
         f"{GENSIM}tokens = [t.split() for t in texts]; d = Dictionary(tokens)\n"
-        "LsiModel([d.doc2bow(t) for t in tokens], d, 2).save('m'); d.save('d')",
+        "LsiModel([d.doc2bow(t) for t in tokens], 2, d).save('m'); d.save('d')",
         f"{GENSIM}LsiModel.load('m')[Dictionary.load('d').doc2bow(['opec'])]",
     ),
     "sentence-transformers": (
