@@ -74,11 +74,12 @@ _ABOUT = {
     retrieval.NAME: (
         "Retrieval",
         "The default SearchIndex beside BM25 (bm25s), TF-IDF and LSI, and dCoT's cosine alone. "
-        "Only cranfield was judged by people. For items, a title or first sentence was cut off and "
-        "has to find its document; for classes, every document of the query's class is relevant. "
+        "Sparse vectors are those of to_sparse. Only cranfield was judged by people. For items and "
+        "pieces, some words were cut out of a document and have to find it; for names and classes, "
+        "every document of the query's class is relevant. "
         "LSI's size and BM25's k1 and b are chosen on the other half of the queries. p is that of "
-        "a paired randomisation test over queries. The weight of the default index was settled by "
-        "looking at these collections, so this is no test on unseen ones.",
+        "a paired randomisation test over queries. The rule for the weight of the default index "
+        "was settled by looking at these collections, so this is no test on unseen ones.",
     ),
     "words": (
         "Words (figure 2)",
