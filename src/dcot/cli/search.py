@@ -61,7 +61,9 @@ def index(
     source = Corpus(corpus, reading, identifier=identifier, metadata=tuple(metadata or ()))
     source.check()
     is_new = str(model) == NEW and not model.exists()
-    loaded = None if is_new else load_model(model, "DCoTVectorizer", hint="make one with dcot fit")
+    kinds = ("DCoTVectorizer", "DCoTClassifier")
+    loaded = None if is_new else load_model(model, *kinds, hint="make one with dcot fit")
+    loaded = getattr(loaded, "vectorizer_", loaded)  # a classifier's documents can be searched, too
     from dcot import SearchIndex
 
     documents = source.whole()

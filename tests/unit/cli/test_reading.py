@@ -94,6 +94,14 @@ def test_share_of_meaning(shelf):
     assert run("search", "index", "opec", "--hybrid", 2).code == 2
 
 
+def test_an_index_of_a_classifiers_documents(shelf):
+    done = run("index", "classifier", "news.csv", "--text", "body", "-o", "of-classifier", "--json")
+    assert done.json["documents"] > 0
+    index, classifier = dcot.load("of-classifier"), dcot.load("classifier")
+    assert index.model_.vocabulary_ == classifier.vectorizer_.vocabulary_
+    assert index.search("opec output").known
+
+
 def test_filters(shelf):
     found = run("search", "index", "opec nasdaq", "-k", 50, "--where", "topic=oil", "--json").json
     assert {hit["metadata"]["topic"] for hit in found["hits"]} == {"oil"}
