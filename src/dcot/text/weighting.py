@@ -163,7 +163,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rarity = np.full(n_terms, np.log((self.n_documents_ + 1) / 1.5))
         rarity[: len(self.idf_)] = self.idf_
         if self.scheme == "tfidf" and self.use_idf:
-            rarity[: len(self.idf_)] = np.maximum(self.idf_ - 1.0, 0.01)
+            rarity[: len(self.idf_)] = np.maximum(self.idf_ - self.idf_floor, 0.01)
         elif self.scheme != "bm25":
             rarity.fill(1.0)
         bm25 = TermWeighting("bm25", k1=self.k1, b=self.b)
