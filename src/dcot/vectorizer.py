@@ -357,7 +357,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> texts = ["crude oil", "opec oil output", "wheat harvest", "wheat and corn", "opec oil"]
         >>> model = DCoTVectorizer(n_layers=1, noise=0.5).fit(texts)
         >>> {word: round(weight, 2) for word, weight in model.to_sparse("opec", top=2).items()}
-        {'opec': 0.91, '~oil': 0.42, '~opec': 0.87}
+        {'opec': 0.91, '~oil': 0.39, '~opec': 0.9}
         """
         check_integer("top", top)
         single = isinstance(texts, str)
@@ -454,9 +454,9 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> print(model.explain("opec", k=3))
         opec: what it means, the bias subtracted
           layer 1
-          +0.351  opec
-          +0.170  oil
-          +0.097  output
+          +0.374  opec
+          +0.160  oil
+          +0.079  output
         """
         return self._reader().explain(text, k)
 
