@@ -329,7 +329,7 @@ def guided(name: str, seconds: int) -> None:
     """The same, guided by coverage; does not return."""
     import atheris
 
-    for module in ("numpy", "scipy.sparse", "polars", "dcot.core.kernels", "dcot.text.counter"):
+    for module in ("numpy", "scipy.sparse", "polars", "numba", "sklearn"):
         __import__(module)
     with atheris.instrument_imports(include=WATCHED[name]):
         for module in WATCHED[name]:
