@@ -23,7 +23,7 @@ for row in first[:3]:
     print(f"{labels[row]:>10}  {texts[row][:70]}")
 
 # %%
-# Thirty-four answers, and most of the 17 topics are among them.
+# Thirty-four answers are enough to meet almost every topic.
 print(len(set(labels[first])), "topics in", len(first), "labels")
 
 # %%

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from dcot.bench.profiles import PROFILES
+
 DOCS = Path(__file__).parents[2] / "docs"
 TEXTS = [
     "crude oil prices rose",
@@ -153,3 +155,12 @@ def test_cells_of_a_tutorial():
     cells = runpy.run_path(str(DOCS / "hooks.py"))["cells"]
     found = list(cells('"""# Title"""\n\n# %%\n# Why.\nx = 1\n\n# %%\ny = 2\n'))
     assert found == [("# Title", ""), ("Why.", "x = 1"), ("", "y = 2")]
+
+
+def test_no_cell_is_printed_by_two_pages():
+    """The table of other tools has corpora with few labels that the experiments do not have."""
+    header = (DOCS / "tables" / "coming-from.md").read_text().splitlines()[0]
+    corpora = set(re.findall(r"(\S+), accuracy", header))
+    assert corpora
+    for profile in PROFILES.values():
+        assert not corpora & set(profile.few_labels)
