@@ -12,7 +12,16 @@ import pytest
 import dcot
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "reference").glob("*.md"))
-MODULES = ("dcot", "dcot.text", "dcot.search", "dcot.plots", "dcot.distributed", "dcot.datasets")
+MODULES = (
+    "dcot",
+    "dcot.text",
+    "dcot.search",
+    "dcot.plots",
+    "dcot.distributed",
+    "dcot.datasets",
+    "dcot.export",
+    "dcot.integrations",
+)
 # for those who write sources and sums of their own; the guides have what others need
 STREAM = ("Source", "Blocks", "NpzFiles", "Repeatable", "Once", "watched")
 EXPLAIN = ("Meaning", "LayerMeaning", "RankedTerms")
