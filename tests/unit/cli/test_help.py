@@ -104,4 +104,4 @@ def test_the_script_is_declared():
     module, _, name = project["scripts"]["dcot"].partition(":")
     assert getattr(import_module(module), name) is main
     extra = project["optional-dependencies"]["cli"]
-    assert {line.split(">")[0] for line in extra} == {"dcot[tables]", "typer", "rich"}
+    assert {line.split(">")[0] for line in extra} == {"polars", "typer", "rich"}
