@@ -17,6 +17,7 @@ from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.web.documents import Documents
 from dcot.web.explore.atlas import columns_of
 from dcot.web.explore.explorer import Explorer
+from dcot.web.explore.export import export_page
 from dcot.web.explore.projection import principal, project
 from dcot.web.explore.reading import Query
 from dcot.web.explore.report import confusion_of
@@ -386,6 +387,22 @@ def test_one_document_and_one_class(client_for):
         assert get(client, "/map")["n"] == len(texts)
         assert get(client, "/document", row=0)["neighbours"] is not None
         assert get(client, "/model")["confusion"] is None
+
+
+def test_odd_documents_and_many_classes(client_for):
+    odd = ["", "😀 " * 50, "שלום עולם מה שלומך", "word " * 200_000, "a\x00b\u202egnp.exe", " \n\t "]
+    texts = odd + [f"term{row % 200} other{row % 200} common" for row in range(400)]
+    labels = [None] * len(odd) + [f"class {row % 200}" for row in range(400)]
+    found = Explorer(learn_subject(Corpus(Documents.of(texts, name="odd"), labels)))
+    found.prepare()
+    client = client_for(found)
+    for row in range(len(odd)):
+        one = get(client, "/document", row=row)
+        assert "".join(piece for piece, _ in one["pieces"]) == texts[row][:20_000]
+    assert len(get(client, "/model")["confusion"]["classes"]) == 200
+    page = export_page(found)
+    assert len(page.html) < 3_000_000
+    assert "iframe" in page._repr_html_()
 
 
 # -- generated requests -----------------------------------------------------------------------

@@ -173,8 +173,8 @@ export class Offline {
     const one = this.documents[k];
     if (!one) throw new ApiError(404, { error: "This document is not in the exported file." });
     const { words, total } = this.vectors[k];
-    const asked = q && this.read(q);
-    const shares = asked ? this.shares(words, this.sum(asked, this.layers[0]), this.layers[0]) : this.ask_write({ text: one.text }) && this.shares(words, this.sum(words, this.layers.at(-1)), this.layers.at(-1));
+    const asked = q && this.read(q), layer = asked ? this.layers[0] : this.layers.at(-1);
+    const shares = this.shares(words, this.sum(asked || words, layer), layer);
     const neighbours = this.ranked(words, total, 8, k).map((other) => ({ ...this.listed(other.row, other.shares), similarity: other.score }));
     return { ...this.listed(k), length: one.text.length, pieces: this.pieces(one.text, shares), shaded_by: asked ? `the similarity to “${q}”` : "what it means", classes: one.classes, metadata: one.metadata, neighbours };
   }
