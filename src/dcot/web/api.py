@@ -194,8 +194,8 @@ class LabelApi:
                         "name": other,
                         "probability": float(issues.predicted_probability[place]),
                     },
-                    "for_given": self.session.pieces(row, given),
-                    "for_other": self.session.pieces(row, other),
+                    "for_given": self.session.held_out_pieces(row, given, other),
+                    "for_other": self.session.held_out_pieces(row, other, given),
                 }
             )
         return {"total": len(issues), "documents": found}

@@ -281,6 +281,23 @@ class Session:
                     self._shaded.popitem(last=False)
         return found
 
+    def held_out_pieces(self, row: int, name: str, other: str) -> list[Piece]:
+        """The same for one class against another, by a classifier that never saw the document."""
+        space, labels = self.space, {own: one for own, one in self.labels.items() if own != row}
+        assert space is not None
+        rows = np.fromiter(labels, dtype=np.intp, count=len(labels))
+        learned = learn(space.Z[rows], dict(enumerate(labels.values())), self._seed_vectors(space))
+        if learned is None or not {name, other} <= {*learned.classes}:
+            return self.pieces(row, name)
+        columns = [learned.classes.index(one) for one in (name, other)]
+        shares = space.shares(row, learned.coef[:, columns[0]] - learned.coef[:, columns[1]])
+        text = self.documents.texts[row]
+        return shaded(text, lambda words: space.shares_of(words, shares))
+
+    def _seed_vectors(self, space: Space) -> dict[str, Array]:
+        vectors = {name: seed_vector(space, own) for name, own in dict(self.seeds).items()}
+        return {name: vector for name, vector in vectors.items() if vector is not None}
+
     # -- saving the model -------------------------------------------------------------------
 
     def save_model(self) -> None:
@@ -341,9 +358,8 @@ class Session:
         with self._lock:
             revision, labels = self._revision, self.labels
             given = dict(self.store.labels)
-            among, words = self.unlabelled(), dict(self.seeds)
-        vectors = {name: seed_vector(space, own) for name, own in words.items()}
-        seeds = {name: vector for name, vector in vectors.items() if vector is not None}
+            among = self.unlabelled()
+        seeds = self._seed_vectors(space)
         snapshot = learn(space.Z, labels, seeds)
         plan = self._plan(space, snapshot, among)
         self.learned = Learned(revision, snapshot, plan, self.learned.number + 1)

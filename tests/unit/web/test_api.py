@@ -64,6 +64,9 @@ def test_doubtful_labels_come_with_both_explanations(client, session, corpus):
     assert worst["id"] == "0"
     assert (worst["given"]["name"], worst["other"]["name"]) == ("grain", "oil")
     assert worst["for_given"] != worst["for_other"]
+    # the shades are those of the decision: without its own label, the words speak against it
+    assert sum(share for _, share in worst["for_other"]) > 0
+    assert sum(share for _, share in worst["for_given"]) < 0
 
 
 def test_state_progress_seeds_and_look_alikes(client, session):

@@ -1,9 +1,9 @@
 """Vectors on a plane, near ones near: PCA first, then refined for a sample, the rest by neighbours.
 
-The refinement is that of UMAP (McInnes et al., 2018) with its default curve, on a graph of exact
+The refinement is that of UMAP (McInnes et al., 2018) with a simpler curve, on a graph of exact
 neighbours: edges pull, random points push. One thread in a fixed order, so the same vectors give
-the same map. UMAP itself is not used because it needs a package of its own for approximate
-neighbours and is several times slower here (``benchmarks/projection.py``).
+the same map. UMAP itself keeps somewhat more neighbours near, but it needs two more packages and
+takes many times as long (``benchmarks/explore.py``).
 """
 
 from __future__ import annotations
