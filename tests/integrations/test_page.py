@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
-from dcot import datasets
+from dcot import DCoTClassifier, DcotError, SearchIndex, datasets
 
 PAGE = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text(encoding="utf-8")
 BLOCKS = {
@@ -55,6 +55,11 @@ def test_columns_of_texts(run):
     assert (
         found["model"].encode(rows[3:9]["text"]) == found["model"].encode(found["texts"][3:9])
     ).all()
+    labels = datasets.load("everyday").labels
+    assert DCoTClassifier().fit(rows["text"], labels).predict(rows["text"]).shape == (len(rows),)
+    assert len(SearchIndex().add(rows["text"]).search(rows["text"][:2])) == 2
+    with pytest.raises(DcotError, match="expected one column of texts"):
+        found["model"].encode(rows)
 
 
 def test_bertopic(run):

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dcot import DcotError
+from dcot import DCoTClassifier, DcotError, SearchIndex
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.text import TermCounter, inputs
 from dcot.text.batch import Texts
@@ -50,6 +50,20 @@ def test_every_kind_counts_the_same(kind):
     assert (found != expected).nnz == 0
     assert (counter.transform(KINDS[kind](TEXTS)) != expected).nnz == 0
     assert counter.n_documents_ == len(TEXTS)
+
+
+@pytest.mark.parametrize("kind", ["pandas string", "polars", "arrow", "arrow chunks"])
+@pytest.mark.filterwarnings("ignore:dCoT .* does not beat TF-IDF")
+def test_classifiers_and_indexes_take_columns(kind):
+    texts = ["crude oil", "opec oil output", "wheat harvest", "wheat and corn", "opec oil"]
+    column, labels = KINDS[kind](texts), ["oil", "oil", "grain", "grain", None]
+    model = DCoTClassifier().fit(column, labels)
+    expected = DCoTClassifier().fit(texts, labels).predict_proba(texts)
+    np.testing.assert_array_equal(model.predict_proba(column), expected)
+    index = SearchIndex().add(column)
+    assert [hits.ids for hits in index.search(column)] == [
+        hits.ids for hits in SearchIndex().add(texts).search(texts)
+    ]
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
