@@ -2,8 +2,8 @@
 
 The refinement is that of UMAP (McInnes et al., 2018) with a simpler curve, on a graph of exact
 neighbours: edges pull, random points push. One thread in a fixed order, so the same vectors give
-the same map. UMAP itself keeps somewhat more neighbours near, but it needs two more packages and
-takes many times as long (``benchmarks/explore.py``).
+the same map. UMAP itself keeps somewhat more neighbours near, but it needs two more packages, which
+compile themselves in every new process (``benchmarks/explore.py``).
 """
 
 from __future__ import annotations
