@@ -169,6 +169,9 @@ def page(rows: list[Row], shares: dict[str, float]) -> str:
         share = f"{100 * shares[row.part]:g} %" if first and PARTS[row.part].trials else ""
         when = row.when if first else ""
         lines.append(f"| {what} | {row.tried:,} | {row.failed:,} | {share} | {when} |")
+    missing = [part.title for name, part in PARTS.items() if name not in shares]
+    if missing:
+        lines += ["", f"Not in this run, but in the suite with few trials: {'; '.join(missing)}."]
     return "\n".join([*lines, "", NOTES])
 
 
