@@ -77,9 +77,10 @@ _ABOUT = {
         "Sparse vectors are those of to_sparse. Only cranfield was judged by people. For items and "
         "pieces, some words were cut out of a document and have to find it; for names and classes, "
         "every document of the query's class is relevant. "
-        "LSI's size and BM25's k1 and b are chosen on the other half of the queries. p is that of "
-        "a paired randomisation test over queries. The rule for the weight of the default index "
-        "was settled by looking at these collections, so this is no test on unseen ones.",
+        "LSI's size, and k1 and b of tuned BM25, are chosen on the other half of the queries; BM25 "
+        "has those of the index. p is that of a paired randomisation test over queries. The rule "
+        "for the weight of the default index was settled by looking at these collections, so this "
+        "is no test on unseen ones.",
     ),
     "words": (
         "Words (figure 2)",
