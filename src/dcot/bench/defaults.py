@@ -232,17 +232,15 @@ def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
     X = model.weigh(held.texts)
     z1, z2 = (Block.of(layer) for layer in np.hsplit(model.dcot_.transform(X), 2))
     x, half = Block.of(X), Block.of(X * X.dtype.type(np.sqrt(0.5)))
-    features = {
-        "both layers": [z1, z2],
-        "layer 1": [z1],
-        "layer 2": [z2],
-        "x and both layers": [x, z1, z2],
-    }
-    yield "both layers", Outcome(held.scores(features["both layers"]))
-    yield "chosen by leave-one-out", Outcome(held.scores(*features.values()))
-    for name, blocks in list(features.items())[1:]:
-        yield f"always {name}", Outcome(held.scores(blocks))
-    yield "always x at half weight and both layers", Outcome(held.scores([half, z1, z2]))
+    both = [z1, z2]
+    yield "both layers", Outcome(held.scores(both))
+    yield "chosen: these or layer 2", Outcome(held.scores(both, [z2]))
+    yield "chosen: these, layer 1 or 2", Outcome(held.scores(both, [z1], [z2]))
+    yield "chosen: these, layer 2 or x too", Outcome(held.scores(both, [z2], [x, z1, z2]))
+    yield "always layer 1", Outcome(held.scores([z1]))
+    yield "always layer 2", Outcome(held.scores([z2]))
+    yield "always x too", Outcome(held.scores([x, z1, z2]))
+    yield "always x at half weight too", Outcome(held.scores([half, z1, z2]))
 
 
 def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:

@@ -36,7 +36,7 @@ from dcot.classifier.fit import (
 from dcot.classifier.label_issues import label_issues_of
 from dcot.classifier.labels import hits, read_labels
 from dcot.classifier.reliability import Reliability
-from dcot.classifier.selection import base_options, candidates_for
+from dcot.classifier.selection import base_options, candidates_for, for_labels
 from dcot.classifier.state import (
     add_classifier,
     classifier_facts,
@@ -69,8 +69,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     """Classify documents from few labels and many unlabelled documents.
 
     A dCoT representation is learned on all documents, a linear classifier on those with labels.
-    Which layers are used, whether x is kept and the strength of the classifier are chosen by
-    closed-form leave-one-out on the labelled documents; with ``grid``, other settings too.
+    Which layers are used, with 2,000 labels or more whether x is beside them, and the strength of
+    the classifier are chosen by closed-form leave-one-out on the labelled documents; with ``grid``,
+    other settings too.
 
     Parameters
     ----------
@@ -207,6 +208,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             X, n, names = self._read_new(documents, unlabelled, dcot.dtype)
             base = options.base.named(names)
         labels = read_labels(y, n, self.unlabelled_label)
+        if "features" not in (self.grid or {}):
+            few = for_labels(options.candidates, len(labels.labelled))
+            options = replace(options, candidates=few)
         weights = check_weights(sample_weight, n)
         if weights is not None:
             weights = np.concatenate([weights, np.ones(X.shape[0] - n)])

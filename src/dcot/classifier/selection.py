@@ -4,8 +4,8 @@ The candidates form a star: the default, and the default with one setting change
 the squared error of predicting every labelled document from the others. With few labels these
 errors are noisy, and the candidate with the least error is often no better on other documents. So
 another one replaces the default only if it is better by more than three standard errors of the
-difference, document by document; and only which layers to use is chosen by default, which costs
-nothing, because one fit serves all of them.
+difference, document by document; and only which layers to use is chosen by default (with many
+labels also whether x is beside them), which costs nothing, because one fit serves all of them.
 """
 
 from __future__ import annotations
@@ -34,13 +34,15 @@ GRID: dict[str, tuple[Any, ...]] = {
     "noise": (),
     "shrinkage": (),
     "n_prototypes": (),
-    "features": ("both layers", "layer 1", "layer 2", "x and both layers"),
+    "features": ("both layers", "layer 2", "x and both layers"),
     "embedding": (),
 }
 # Weights of vectors beside dCoT, if there are any; the first is the default.
 EMBEDDING_WEIGHTS = (0.5, 1.0, 2.0, 0.0)
 
 EVIDENCE = 3.0
+# x beside the layers helps from about this many labels on. Leave-one-out would take it sooner.
+INPUT_FROM_LABELS = 2000
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,18 @@ def candidates_for(
         bases += [replace(centre, **{name: value}) for value in values[name][1:]]
     found = [replace(base, features=name) for base in bases for name in values["features"]]
     return found + [replace(centre, embedding=weight) for weight in values["embedding"][1:]]
+
+
+def for_labels(candidates: Sequence[Candidate], n_labelled: int) -> list[Candidate]:
+    """Those worth trying with this many labels: x only with many, or if the default has it."""
+    default = candidates[0].features
+    return [
+        candidate
+        for candidate in candidates
+        if n_labelled >= INPUT_FROM_LABELS
+        or candidate.output != "concat"
+        or candidate.features == default
+    ]
 
 
 _CHECKS: dict[str, Callable[[Any], Any]] = {
