@@ -144,7 +144,7 @@ def test_what_cannot_be_exported(tmp_path, monkeypatch):
         export.to_onnx(object(), tmp_path / "a.onnx")
     with pytest.raises(DcotError, match="not fitted"):
         export.to_onnx(DCoTVectorizer(), tmp_path / "a.onnx")
-    given = DCoTClassifier(random_state=0)
+    given = DCoTClassifier(random_state=0, grid={"embedding": [1.0]})
     vectors = np.random.default_rng(0).normal(size=(len(TEXTS) - 2, 4))
     given.fit(TEXTS[:-2], CORPUS.labels[::4], vectors=vectors)
     with pytest.raises(DcotError, match="vectors of documents"):
