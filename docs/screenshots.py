@@ -13,6 +13,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import sync_playwright
 
 from dcot import datasets
@@ -84,7 +85,10 @@ def take_pictures(address: str) -> None:
 
 def explore_pictures() -> None:
     corpus = datasets.load("everyday")
-    labels = [str(name) if row % 2 else None for row, name in enumerate(corpus.labels)]
+    known = np.random.default_rng(0).random(len(corpus.labels)) < 0.5
+    labels = [
+        str(name) if has else None for name, has in zip(corpus.labels, known.tolist(), strict=True)
+    ]
     documents = Documents.of(list(corpus.texts), name="everyday.csv")
     explorer = Explorer(learn_subject(Corpus(documents, labels)))
     explorer.prepare()
