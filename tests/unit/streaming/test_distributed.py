@@ -44,6 +44,7 @@ from dcot.errors import (
     InvalidTypeError,
     OutputError,
 )
+from dcot.runtime.files import temporary_name
 from dcot.runtime.progress import watched
 from dcot.text import read_texts
 
@@ -552,10 +553,11 @@ def test_a_part_that_is_damaged_is_made_again(expected, tmp_path):
     path = tmp_path / "z"
     on_dask.transform_to(expected, good, path, cluster="synchronous")
     (path / "part-000001.parquet").write_bytes(b"PAR1")
-    (path / "part-000001.0123.tmp").write_bytes(b"PAR1")  # of a worker that was killed
+    left = temporary_name(path / "part-000001.parquet")  # of a worker that was killed
+    left.write_bytes(b"PAR1")
     assert on_dask.transform_to(expected, good, path, cluster="synchronous") == 300
     np.testing.assert_allclose(read(path), expected.transform(TEXTS), atol=1e-12)
-    assert not list(path.glob("*.tmp"))
+    assert not left.exists()
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
