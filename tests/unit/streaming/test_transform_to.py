@@ -338,7 +338,7 @@ def test_an_older_output_stays_until_it_is_replaced(model, X, tmp_path, name, mo
         return sum(calls)
 
     interrupted()
-    with pytest.raises(InvalidParameterError, match=r"there already.*resume=True, to go on"):
+    with pytest.raises(InvalidParameterError, match=r"there already.*resume=True, to resume"):
         model.transform_to(batches(X), path)
     assert transformed(resume=True) == 250
     model.transform_to(X[:50], path, overwrite=True)
