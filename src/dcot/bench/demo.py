@@ -14,11 +14,12 @@ from sklearn.decomposition import TruncatedSVD
 from dcot.bench.experiments.words import STAND_IN_WORDS, columns_of
 from dcot.bench.features import Block
 from dcot.bench.protocol import Candidate, choose, ridge_predictions
-from dcot.bench.tasks import Documents, task_of
+from dcot.bench.tasks import COUNTING, Documents, task_of
 from dcot.datasets import Corpus, load_everyday
 from dcot.estimator import DCoT
 from dcot.plots import accuracy_bars, word_columns
 from dcot.runtime.extras import require
+from dcot.vectorizer import DCoTVectorizer
 
 Array = NDArray[Any]
 Columns = dict[str, list[tuple[str, float]]]
@@ -49,7 +50,7 @@ def run(corpus: Corpus | None = None, *, words: Sequence[str] = WORDS, draws: in
     rows = np.concatenate([task.train, task.test])
     documents, _ = task.documents(rows, rows[:1])
     DCoT(5, solver="cg").fit(documents.tfidf[:64])  # compiles once per machine
-    model = DCoT()
+    model = DCoTVectorizer(**COUNTING)  # what the other systems are given, too
     candidates, seconds = _representations(documents, model)
     labels, n = task.labels[rows], len(task.train)
     accuracies: dict[str, list[float]] = {name: [] for name in candidates}
@@ -60,7 +61,8 @@ def run(corpus: Corpus | None = None, *, words: Sequence[str] = WORDS, draws: in
             choice = choose(each, labels, labelled, [len(labelled)])[len(labelled)]
             found = ridge_predictions(choice, labels, labelled, test)
             accuracies[name].append(float(np.mean(found.labels == labels[n:])))
-    found_words = columns_of(model, documents.counts, task.known_terms(rows), words)["columns"]
+    weights = model.weigh(documents.texts)
+    found_words = columns_of(model.dcot_, weights, model.pipeline_.terms, words)["columns"]
     columns = {
         word: [(name, value) for name, value in column]
         for word, column in found_words["layer 1"].items()
@@ -69,7 +71,7 @@ def run(corpus: Corpus | None = None, *, words: Sequence[str] = WORDS, draws: in
 
 
 def _representations(
-    documents: Documents, model: DCoT
+    documents: Documents, model: DCoTVectorizer
 ) -> tuple[dict[str, list[Candidate]], dict[str, float]]:
     """Candidates by system (LSI in several sizes), and the time to learn them."""
     X, seconds = documents.tfidf, {}
@@ -83,7 +85,7 @@ def _representations(
     bag = timed("bag of words", lambda: Block.of(documents.counts, "unit"))
     tfidf = timed("TF-IDF", lambda: Block.of(X))
     lsi = timed("LSI", lambda: TruncatedSVD(max(LSI_SIZES), random_state=0).fit_transform(X))
-    ours = timed("dCoT", lambda: Block.of(model.fit_transform(X)))
+    ours = timed("dCoT", lambda: Block.of(model.fit_transform(documents.texts)))
     sizes = [Candidate({"k": k}, [Block.of(lsi[:, :k], "unit")]) for k in LSI_SIZES]
     found = {
         name: [Candidate({}, [block])] for name, block in (("bag of words", bag), ("TF-IDF", tfidf))

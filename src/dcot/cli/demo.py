@@ -66,8 +66,8 @@ def _tell(session: Session, found: Any, draws: int, seconds: float) -> None:
         return
     session.show(
         f"{corpus.n_documents:,} documents in {len(corpus.target_names)} topics, five labels per "
-        f"class; accuracy on {len(corpus.test):,} test documents, mean of {draws} "
-        f"draw{'s' * (draws > 1)}:"
+        f"class, English stop words left out; accuracy on {len(corpus.test):,} test documents, "
+        f"mean of {draws} draw{'s' * (draws > 1)}:"
     )
     rows = [
         (name, f"{100 * mean:.1f} %", f"{found.seconds[name]:.2f} s")
