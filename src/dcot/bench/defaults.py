@@ -51,6 +51,7 @@ __all__ = ["STUDIES", "run"]
 Array = NDArray[Any]
 SEED = 7
 BUDGETS = (100, 300, 1000)
+MANY_LABELS = (2500, 4500)
 DRAWS = 3
 METRICS = {"accuracy": "accuracy", "macro-F1": "macro_f1"}
 MAX_DOCUMENTS, HELD_OUT = 6000, 1500
@@ -130,18 +131,23 @@ class Held:
         """Rows of the documents that are held out."""
         return np.arange(len(self.texts) - len(self.draws[0]))
 
-    def scores(self, *choices: Blocks, class_weight: Any = "default") -> dict[str, Array]:
+    def scores(
+        self,
+        *choices: Blocks,
+        class_weight: Any = "default",
+        budgets: Sequence[int] | None = None,
+    ) -> dict[str, Array]:
         """Percent by number of labels, mean of the draws; of several, leave-one-out chooses."""
         held = self.out
         weight = default_class_weight() if class_weight == "default" else class_weight
         candidates = [Candidate({}, blocks) for blocks in choices]
         found = []
         for order in self.draws:
-            budgets = [budget for budget in BUDGETS if budget <= len(order)]
-            chosen = choose(candidates, self.labels, order, budgets, weight)
+            usable = [budget for budget in budgets or BUDGETS if budget <= len(order)]
+            chosen = choose(candidates, self.labels, order, usable, weight)
             made = [
                 ridge_predictions(chosen[budget], self.labels, order[:budget], held, weight)
-                for budget in budgets
+                for budget in usable
             ]
             found.append([score(self.labels[held], each.labels) for each in made])
         return percent(found)
@@ -241,6 +247,15 @@ def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
     yield "always layer 2", Outcome(held.scores([z2]))
     yield "always x too", Outcome(held.scores([x, z1, z2]))
     yield "always x at half weight too", Outcome(held.scores([half, z1, z2]))
+
+
+def _many(held: Held) -> Iterator[tuple[str, Outcome]]:
+    """x beside the layers where labels are many."""
+    model = DCoTVectorizer().fit(held.texts)
+    X = model.weigh(held.texts)
+    layers = Block.of(model.dcot_.transform(X))
+    yield "both layers", Outcome(held.scores([layers], budgets=MANY_LABELS))
+    yield "x too", Outcome(held.scores([Block.of(X), layers], budgets=MANY_LABELS))
 
 
 def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
@@ -359,6 +374,7 @@ STUDIES: dict[str, Study] = {
     "frequent": _frequent,
     "classes": _classes,
     "selection": _selection,
+    "many": _many,
     "precision": _precision,
     "embedding": _embedding,
     "reliability": _reliability,
@@ -420,7 +436,7 @@ def _table(
         mean = f"{round(float(np.mean([gain.mean() for gain in gains])), 2) + 0.0:+.2f}"
         shown = ["" for _ in cells] if outcomes is first else cells
         rows.append([name, *shown, "" if outcomes is first else mean, *_costs(outcomes, corpora)])
-    budgets = " / ".join(map(str, BUDGETS))
+    budgets = " / ".join(map(str, MANY_LABELS if study == "many" else BUDGETS))
     title = f"{study}: change in {metric} with {budgets} labels, in points"
     head = ["change", *corpora, "mean", "saved size", "seconds to fit"]
     measured = [i for i in range(len(head)) if i < len(corpora) + 2 or any(row[i] for row in rows)]

@@ -161,7 +161,7 @@ def defaults(
         list[str] | None,
         o.option(
             "A study; can be repeated.",
-            metavar="settings|words|frequent|classes|selection|precision|embedding|reliability",
+            metavar="settings|words|frequent|classes|selection|many|precision|embedding|reliability",
             show_default="all",
         ),
     ] = None,

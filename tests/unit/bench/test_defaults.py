@@ -14,6 +14,7 @@ from dcot.bench import defaults
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(defaults, "BUDGETS", (20, 40))
+    monkeypatch.setattr(defaults, "MANY_LABELS", (30, 60))
     monkeypatch.setattr(defaults, "DRAWS", 2)
     options = {"default": {"n_prototypes": 40}, "few prototypes": {"n_prototypes": 5}}
     monkeypatch.setattr(defaults, "SETTINGS", options)
