@@ -206,6 +206,23 @@ def test_back_button_and_addresses(page, serving):
     assert "token" not in page.url
 
 
+def test_an_answer_for_a_view_that_was_left_is_not_lost(page, serving):
+    running = serving()
+    asked = []
+    page.route("**/next?*", lambda route: asked.append(route))
+    page.goto(running.address)
+    page.get_by_role("link", name="Progress").click()
+    page.get_by_role("heading", name="Progress", exact=True).wait_for()
+    page.go_back()
+    wait(lambda: page.wait_for_timeout(50) or len(asked) > 1)
+    with page.expect_response("**/next?*"):
+        asked[0].continue_()  # it was asked for the view that is gone
+    page.wait_for_timeout(100)
+    asked[1].continue_()
+    page.unroute("**/next?*")
+    page.locator(".text").wait_for()
+
+
 ATTACKS = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",

@@ -21,6 +21,7 @@ export function labelView(root, outbox) {
   let fetching = null;
   let revision = -1;
   let exhausted = false;
+  let left = false; // for another view: an answer that comes later is not for this one
   const main = h("div");
   const side = h("aside.side", { "aria-label": "Progress" });
   root.append(h("div.grid", {}, main, side));
@@ -33,7 +34,7 @@ export function labelView(root, outbox) {
       const keep = current ? current.id : "";
       const asked = bySeeds;
       const answer = await get("/next", { tab, n: QUEUE, keep, by: asked });
-      if (asked !== bySeeds) return;
+      if (left || asked !== bySeeds) return;
       revision = answer.revision;
       queue = answer.documents.filter((one) => !done.has(one.id) && one.id !== current?.id);
       exhausted = !queue.length && !outbox.size;
@@ -280,6 +281,7 @@ export function labelView(root, outbox) {
   if (current) refreshPredictions().catch(() => {});
   else fetchQueue().then(() => current || showDocument()).catch(() => {});
   return () => {
+    left = true;
     stop();
     document.removeEventListener("keydown", onkey);
   };
