@@ -59,7 +59,7 @@ class Context:
     profile: Profile
     cache: Path
     data: DataDir = None
-    extra: dict[str, System] = field(default_factory=dict)
+    extra: dict[str, System | Classifier] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     given: dict[str, Task] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Context:
         """What is searched in this profile; for dCoT, which chooses itself, its parameters."""
         system = self.system(name)
         if isinstance(system, Classifier):
-            return [dict(system.parameters())]
+            return [system.parameters(self.profile.size)]
         return system.settings(self.profile.size)
 
 

@@ -18,7 +18,7 @@ from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.report.tables import Table
 from dcot.bench.report.writing import TITLE
 from dcot.bench.store import Store
-from dcot.bench.systems import Encoder, StaticEmbeddings, System
+from dcot.bench.systems import Classifier, Encoder, StaticEmbeddings, System
 from dcot.datasets._files import search_dirs
 from dcot.errors import InvalidParameterError
 from dcot.runtime.extras import require
@@ -173,11 +173,12 @@ def read_only(only: Sequence[str] | None) -> tuple[str, ...]:
 
 def extra_systems(
     encoder: str | os.PathLike[str] | None, static_embeddings: bool
-) -> dict[str, System]:
-    """Pretrained rivals that were asked for."""
-    found: dict[str, System] = {}
+) -> dict[str, System | Classifier]:
+    """Pretrained rivals that were asked for, and dCoT with the vectors of each beside it."""
+    pretrained: list[System] = []
     if encoder is not None:
-        found[Encoder.name] = Encoder(Path(encoder))
+        pretrained.append(Encoder(Path(encoder)))
     if static_embeddings:
-        found[StaticEmbeddings.name] = StaticEmbeddings()
-    return found
+        pretrained.append(StaticEmbeddings())
+    found: dict[str, System | Classifier] = {system.name: system for system in pretrained}
+    return found | {system.name: system for system in map(Classifier, pretrained)}

@@ -11,13 +11,24 @@ import pytest
 from dcot import DcotError
 from dcot.bench import paper
 from dcot.bench.experiments import EXPERIMENTS, WORK, plan, retrieval, timing
+from dcot.bench.features import Block
 from dcot.bench.jobs import Context, Job, Runner, corpus_key, predicted
 from dcot.bench.profiles import FAST, PROFILES
-from dcot.bench.protocol import CLASSIFIERS, default_class_weight, hits, mcnemar
+from dcot.bench.protocol import CLASSIFIERS, RIDGE, default_class_weight, hits, mcnemar
 from dcot.bench.report import Results
 from dcot.bench.report.tables import published_table
 from dcot.bench.store import Store
-from dcot.bench.systems import NAMES, OURS, PAPER, SYSTEMS
+from dcot.bench.systems import (
+    NAMES,
+    OURS,
+    PAPER,
+    SYSTEMS,
+    WITH,
+    Classifier,
+    Learned,
+    StaticEmbeddings,
+    name_with,
+)
 from dcot.classifier import DCoTClassifier
 from dcot.datasets import JudgedCollection
 from dcot.errors import DatasetError, DatasetMissingError
@@ -61,6 +72,37 @@ def test_the_full_profile_has_every_cell(full):
     times = keys_of(full, "time")
     assert {key["corpus"] for key in times} == {"reuters", "dmoz"}
     assert {key["system"] for key in times} == set(SYSTEMS)
+
+
+class Knowing(StaticEmbeddings):
+    """A pretrained system that knows the class of every text."""
+
+    def __init__(self, task):
+        self.known = dict(zip(task.texts, task.labels, strict=True))
+
+    def learn(self, documents, settings):
+        def features(documents):
+            classes = np.unique(list(self.known.values()))
+            labels = np.array([self.known[text] for text in documents.texts])
+            return [Block.of((labels[:, None] == classes).astype(np.float32), "unit")]
+
+        yield Learned(settings[0], features)
+
+
+def test_vectors_beside_dcot(context, task):
+    system = Knowing(task)
+    name = name_with(system.name)
+    assert name in WITH
+    context = replace(context, extra={system.name: system, name: Classifier(system)})
+    jobs = {job.options["system"]: job for job in plan(context, ["few-labels"])}
+    accuracy = {}
+    for each in (OURS, system.name, name):
+        found = WORK["accuracy"](context, jobs[each], jobs[each].keys)
+        accuracy[each] = [r["accuracy"] for key, r in found if key["classifier"] == RIDGE]
+    assert len(accuracy[name]) == len(jobs[name].keys) == len(accuracy[OURS])  # no SVM
+    assert np.mean(accuracy[OURS]) < np.mean(accuracy[name]) == 1.0
+    assert len(list(context.cache.iterdir())) == 1  # encoded once for both
+    assert not {key["system"] for key in keys_of(context, "time")} & {OURS, name}
 
 
 def test_the_full_profile_is_the_papers():

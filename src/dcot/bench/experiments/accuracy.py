@@ -131,9 +131,10 @@ def _cells(
 
 def _has(context: Context, name: str, classifier: str) -> bool:
     """dCoT brings its own ridge; its features are there for the SVM."""
-    if classifier == SVM:
-        return name in context.profile.svm_systems or name in context.extra
-    return name != FEATURES
+    if classifier == RIDGE:
+        return name != FEATURES
+    others = name in context.extra and not isinstance(context.system(name), Classifier)
+    return others or name in context.profile.svm_systems
 
 
 def _job(context: Context, task: Task, name: str, keys: list[Key]) -> Job:
@@ -182,7 +183,7 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
     rows = learned_rows(task, options["learned"], options["part"])
     system = context.system(options["system"])
     if isinstance(system, Classifier):
-        yield from _classifier_cells(task, system, rows, missing)
+        yield from _classifier_cells(context, task, system, rows, missing)
     else:
         yield from _representation_cells(context, task, system, rows, missing)
 
@@ -204,15 +205,20 @@ def _labelled(task: Task, key: Key) -> Array:
 
 
 def _classifier_cells(
-    task: Task, system: Classifier, rows: Array, missing: list[Key]
+    context: Context, task: Task, system: Classifier, rows: Array, missing: list[Key]
 ) -> Iterator[tuple[Key, Result]]:
     learned, test = task.documents(rows, task.test)
+    vectors = None
+    if system.beside is not None:
+        both, wanted = task.documents(rows, np.concatenate([rows, task.test]))
+        (found,) = _candidates(context, task, system.beside, rows, both, wanted)
+        vectors = found.blocks[0].values[: len(rows)], found.blocks[0].values[len(rows) :]
     place = {int(row): position for position, row in enumerate(rows)}
     for key in missing:
         labels = np.full(len(rows), None, dtype=object)
         for row in task.train[_labelled(task, key)]:
             labels[place[int(row)]] = task.labels[row]
-        predicted, setting = system.predict(learned, list(labels), test)
+        predicted, setting = system.predict(learned, list(labels), test, vectors)
         yield key, _result(task, key, predicted, setting, None)
 
 
@@ -221,9 +227,7 @@ def _representation_cells(
 ) -> Iterator[tuple[Key, Result]]:
     n = len(task.train)
     learned, wanted = task.documents(rows, np.concatenate([task.train, task.test]))
-    settings = context.settings(system.name)
-    about = [corpus_key(task, system.needs_text), digest(rows.tolist())]
-    candidates = candidates_of(system, learned, wanted, settings, context.cache, about)
+    candidates = _candidates(context, task, system, rows, learned, wanted)
     labels, test = task.labels[task.train], np.arange(n, n + len(task.test))
     for draw in dict.fromkeys(key["draw"] for key in missing):
         members = [key for key in missing if key["draw"] == draw]
@@ -256,6 +260,14 @@ def _result(
 
 
 # -- representations ----------------------------------------------------------------------------
+
+
+def _candidates(
+    context: Context, task: Task, system: System, rows: Array, learned: Documents, wanted: Documents
+) -> list[Candidate]:
+    about = [corpus_key(task, system.needs_text), digest(rows.tolist())]
+    settings = context.settings(system.name)
+    return candidates_of(system, learned, wanted, settings, context.cache, about)
 
 
 def candidates_of(

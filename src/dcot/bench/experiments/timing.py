@@ -20,7 +20,7 @@ import numpy as np
 
 from dcot.bench.jobs import Context, Job, corpus_key, digest
 from dcot.bench.store import Key, Result
-from dcot.bench.systems import OURS, SYSTEMS, Encoder, StaticEmbeddings, System
+from dcot.bench.systems import SYSTEMS, Classifier, Encoder, StaticEmbeddings, System
 from dcot.bench.tasks import load_task
 from dcot.errors import InvalidInputError
 from dcot.estimator import DCoT
@@ -45,8 +45,10 @@ def jobs(context: Context) -> Iterator[Job]:
             continue
         seen.add(task.fingerprint)
         compared = context.profile.few_labels.get(name, tuple(SYSTEMS))
-        for each in context.names_for(task, [each for each in compared if each != OURS]):
+        for each in context.names_for(task, compared):
             system = context.system(each)
+            if isinstance(system, Classifier):
+                continue
             key: Key = {
                 "experiment": NAME,
                 **corpus_key(task, each in context.extra),

@@ -13,7 +13,7 @@ from dcot.bench.experiments.accuracy import ALL, NAME
 from dcot.bench.protocol import RIDGE, SVM, mcnemar
 from dcot.bench.report.results import Results, systems_of
 from dcot.bench.store import Cell
-from dcot.bench.systems import FEATURES, OURS, PAPER, PRETRAINED
+from dcot.bench.systems import FEATURES, OURS, PAPER, PRETRAINED, WITH
 
 SIGNIFICANT = 0.05
 METRICS = {"accuracy": "Accuracy", "macro_f1": "Macro-F1"}
@@ -85,7 +85,8 @@ def gain(ours: Iterable[Cell], theirs: Iterable[Cell], metric: str = "accuracy")
 
 def rivals_of(cells: Iterable[Cell]) -> list[str]:
     """Systems that learn from the same documents and are not dCoT's."""
-    return [name for name in systems_of(cells) if name not in {PAPER, FEATURES, OURS, *PRETRAINED}]
+    others = {PAPER, FEATURES, OURS, *PRETRAINED, *WITH}
+    return [name for name in systems_of(cells) if name not in others]
 
 
 def best_of(cells: Sequence[Cell], metric: str) -> list[Cell]:

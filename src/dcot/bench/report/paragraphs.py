@@ -19,7 +19,7 @@ from dcot.bench.report.tables import (
     unlabelled_cells,
     unlabelled_panels,
 )
-from dcot.bench.systems import OURS, PAPER, PRETRAINED, SYSTEMS, Classifier
+from dcot.bench.systems import OURS, PAPER, PRETRAINED, SYSTEMS, Classifier, name_with
 
 PROTOCOL = (
     "All systems have the same documents and the same draws of labelled documents. No label beyond "
@@ -251,4 +251,5 @@ def systems_used(results: Results) -> list[tuple[str, str]]:
     known = {name: system.about for name, system in SYSTEMS.items()}
     known |= {name: kind.about for name, kind in PRETRAINED.items()}
     known[OURS] = Classifier.about
+    known |= {name_with(name): f"the same, with the vectors of the {name}" for name in PRETRAINED}
     return [(name, about) for name, about in known.items() if name in used]

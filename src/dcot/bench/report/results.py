@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dcot.bench.experiments.accuracy import COMPARE, NAME
 from dcot.bench.jobs import SEEDS, Context, Failure, Job, digest
 from dcot.bench.store import Cell, Store
-from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER, Setting
+from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER, WITH, Setting
 from dcot.bench.tasks import Task
 
 Array = NDArray[Any]
@@ -132,9 +132,9 @@ def values(cells: Iterable[Cell], name: str, metric: str) -> dict[Any, Array]:
 def systems_of(cells: Iterable[Cell]) -> list[str]:
     """As tables list them: baselines, those that are not ours to name, then dCoT's."""
     found = {cell.key["system"] for cell in cells}
-    ours = [name for name in (PAPER, FEATURES, OURS) if name in found]
+    ours = [name for name in (PAPER, FEATURES, OURS, *WITH) if name in found]
     known = [name for name in NAMES if name in found and name not in ours]
-    return [*known, *sorted(found - set(NAMES)), *ours]
+    return [*known, *sorted(found.difference(known, ours)), *ours]
 
 
 def _about(task: Task, used: Task, with_unlabelled: bool) -> dict[str, Any]:

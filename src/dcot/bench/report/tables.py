@@ -22,7 +22,7 @@ from dcot.bench.report.comparison import (
 )
 from dcot.bench.report.results import Results, systems_of, values
 from dcot.bench.store import Cell
-from dcot.bench.systems import FEATURES, OURS, PRETRAINED
+from dcot.bench.systems import FEATURES, OURS, PRETRAINED, name_with
 from dcot.runtime.progress import format_duration
 from dcot.search.metrics import paired_p_value
 
@@ -137,12 +137,15 @@ def by_budget(results: Results, corpus: str, classifier: str, metric: str) -> Ta
     )
     rows, best = _grid(cells, "labels", metric, labels)
     ours = FEATURES if classifier == SVM else OURS
-    groups = [("the best rival", rivals_of(cells))]
-    groups += [(f"the {name}", [name]) for name in systems_of(cells) if name in PRETRAINED]
-    for title, among in groups:
-        if ours in systems_of(cells) and among:
-            gains = [_against(cells, each, ours, among, metric) for each in labels]
-            rows.append([f"*{ours} against {title}*", *gains])
+    names = systems_of(cells)
+    groups = [(ours, "the best rival", rivals_of(cells))]
+    for name in names:
+        if name in PRETRAINED:
+            groups += [(each, f"the {name}", [name]) for each in (ours, name_with(name))]
+    for one, title, among in groups:
+        if one in names and among:
+            gains = [_against(cells, each, one, among, metric) for each in labels]
+            rows.append([f"*{one} against {title}*", *gains])
     title = f"{METRICS[metric]} (%), {corpus}; {CLASSIFIERS[classifier]}"
     return Table(title, ["labels", *map(str, labels)], rows, best)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dcot.bench.systems.autoencoders import Msda, Sda
 from dcot.bench.systems.base import Learned, Setting, Size, System
-from dcot.bench.systems.dcot import Classifier, Features, Paper
+from dcot.bench.systems.dcot import Classifier, Features, Paper, name_with
 from dcot.bench.systems.factors import BagOfWords, Lda, Lsi, Nmf, Pca, Plsi, Tfidf
 from dcot.bench.systems.pretrained import Encoder, StaticEmbeddings
 
@@ -15,6 +15,7 @@ __all__ = [
     "PAPER",
     "PRETRAINED",
     "SYSTEMS",
+    "WITH",
     "Classifier",
     "Encoder",
     "Learned",
@@ -22,6 +23,7 @@ __all__ = [
     "Size",
     "StaticEmbeddings",
     "System",
+    "name_with",
 ]
 
 _ALL = (BagOfWords, Tfidf, Lsi, Pca, Plsi, Lda, Nmf, Sda, Msda, Paper, Features)
@@ -31,3 +33,4 @@ PAPER, FEATURES, OURS = Paper.name, Features.name, Classifier.name
 NAMES = (*SYSTEMS, OURS)
 # They have read other text than the corpus, and are compared separately.
 PRETRAINED: dict[str, type[System]] = {kind.name: kind for kind in (Encoder, StaticEmbeddings)}
+WITH = tuple(map(name_with, PRETRAINED))

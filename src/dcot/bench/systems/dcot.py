@@ -33,22 +33,46 @@ def inputs_of(documents: Documents) -> Any:
 
 
 class Classifier:
-    """``DCoTClassifier().fit(texts, labels)`` with its defaults, its own selection and ridge."""
+    """``DCoTClassifier().fit(texts, labels)`` with its defaults, its own selection and ridge.
+
+    With a pretrained system ``beside`` it, ``fit(texts, labels, vectors=...)`` with its vectors.
+    """
 
     name = "dCoT"
     about = "dcot.DCoTClassifier with its defaults, on texts (on TF-IDF if there are only counts)"
     seconds = 0.8  # for 1000 documents, whatever the number of labels
 
-    def parameters(self) -> dict[str, str]:
-        """The defaults, as a part of a cell's key."""
-        return {name: repr(value) for name, value in DCoTClassifier().get_params(False).items()}
+    def __init__(self, beside: System | None = None) -> None:
+        self.beside = beside
+        if beside is not None:
+            self.name = name_with(beside.name)
+
+    def parameters(self, size: Size) -> Setting:
+        """The defaults, and the setting of the system beside, as a part of a cell's key."""
+        found = {name: repr(value) for name, value in DCoTClassifier().get_params(False).items()}
+        return found if self.beside is None else {**found, "beside": self.beside.settings(size)[0]}
 
     def predict(
-        self, learned: Documents, labels: Sequence[Any], test: Documents
+        self,
+        learned: Documents,
+        labels: Sequence[Any],
+        test: Documents,
+        vectors: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Setting]:
-        """Fit to all documents, of which those without a label have None; predict the test's."""
-        model = DCoTClassifier(random_state=0).fit(inputs_of(learned), list(labels))
-        return np.asarray(model.predict(inputs_of(test))), {"chosen": str(model.best_params_)}
+        """Fit to all documents, of which those without a label have None; predict the test's.
+
+        ``vectors`` are those of both, from the system beside.
+        """
+        known, new = vectors or (None, None)
+        model = DCoTClassifier(random_state=0)
+        model.fit(inputs_of(learned), list(labels), vectors=known)
+        predicted = model.predict(inputs_of(test), vectors=new)
+        return np.asarray(predicted), {"chosen": str(model.best_params_)}
+
+
+def name_with(system: str) -> str:
+    """The name of dCoT with the vectors of another system beside it."""
+    return f"{Classifier.name} with {system}"
 
 
 class Features(System):
