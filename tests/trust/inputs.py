@@ -232,6 +232,27 @@ def labels() -> Kind:
     return Kind("Labels", functions, values, fine)
 
 
+def seed_words() -> Kind:
+    values = {
+        "a list of words": ["opec", "wheat"],
+        "a string": "opec",
+        "no classes": {},
+        "classes without words": {"oil": [], "grain": []},
+        "a string for a list": {"oil": "opec", "grain": "wheat"},
+        "numbers for words": {"oil": [1], "grain": [2]},
+        "words that no document has": {"oil": ["zebra"], "grain": ["wheat"]},
+        "classes of text and of numbers": {"oil": ["opec"], 3: ["wheat"]},
+        "empty words": {"oil": [""], "grain": [" "]},
+    }
+    functions: dict[str, Call] = {
+        "DCoTClassifier.fit": lambda w: DCoTClassifier().fit(TEXTS, None, seed_words=w),
+        "DCoTClassifier.refit": lambda w: (
+            DCoTClassifier(selection="none").fit(TEXTS, LABELS).refit(TEXTS, LABELS, seed_words=w)
+        ),
+    }
+    return Kind("Seed words", functions, values)
+
+
 def weights() -> Kind:
     values = {
         "a string": "abc",
@@ -464,8 +485,8 @@ def blocks() -> Kind:
 
 def python_kinds() -> list[Kind]:
     """All tables but that of the command; inside ``folder()``."""
-    made = [matrices(), texts(), labels(), weights(), *settings(), queries(), unknown_names()]
-    return [*made, models(), targets(), files(), blocks()]
+    made = [matrices(), texts(), labels(), seed_words(), weights(), *settings(), queries()]
+    return [*made, unknown_names(), models(), targets(), files(), blocks()]
 
 
 # -- the command --------------------------------------------------------------------------------

@@ -53,6 +53,17 @@ class Documents:
     def __len__(self) -> int:
         return int(self.terms.shape[0])
 
+    def joined(self, others: Documents) -> Documents:
+        """These, then the others."""
+        one, two = self.terms, others.terms
+        if sp.issparse(one):
+            terms = sp.vstack([one, sp.csr_array(two)], format="csr")
+        else:
+            terms = np.vstack([one, two.toarray() if sp.issparse(two) else two])
+        if self.vectors is None or others.vectors is None:
+            return Documents(terms)
+        return Documents(terms, np.vstack([self.vectors, others.vectors]))
+
 
 @dataclass(frozen=True)
 class Embedding:
@@ -223,6 +234,14 @@ class VectorSource:
             return cls("given", "the documents", of)
         return cls("encoder", encoder.name, of, encoder=encoder)
 
+    def of_words(self, words: list[str], rows: Matrix) -> Array:
+        """Vectors of words, which are documents of one word each."""
+        if self.table is not None:
+            return np.asarray(rows @ self.table)
+        if self.encoder is None:
+            raise no_vectors_of_words()
+        return self.encoder(words)
+
     def learn(self, labelled: Array, rows: Array) -> tuple[Embedding, Array]:
         """The embedding, with a weight of one, and the vectors of labelled documents.
 
@@ -279,6 +298,14 @@ def source_of(
             "vectors="
         )
     return VectorSource.given(lambda rows: encoder([texts[int(row)] for row in rows]), encoder)
+
+
+def no_vectors_of_words() -> InvalidInputError:
+    """For seed words beside vectors that came with the documents."""
+    return InvalidInputError(
+        "seed words have no vectors, and the documents came with theirs: give the encoder, as "
+        "embedding=, which then reads the seed words too"
+    )
 
 
 def refuse_vectors(vectors: Any) -> None:

@@ -84,7 +84,8 @@ class Estimate:
     """Scores of dCoT, TF-IDF and the majority class on the same held-out documents.
 
     They hold for new documents like the labelled ones. Documents that ``suggest`` chose are harder
-    than others, so with their labels the estimate is too low.
+    than others, so with their labels the estimate is too low. Without labelled documents, by seed
+    words alone, ``n`` is 0 and every score is NaN.
     """
 
     n: int
@@ -92,12 +93,20 @@ class Estimate:
     tfidf: Score
     majority: Score
 
+    @classmethod
+    def unknown(cls) -> Estimate:
+        """Of a classifier that no labelled document says anything about."""
+        nothing = (np.nan, (np.nan, np.nan), np.nan, (np.nan, np.nan))
+        return cls(0, *(Score(name, *nothing) for name in ("dCoT", "TF-IDF", "majority class")))
+
     @property
     def beaten(self) -> bool:
         """Whether TF-IDF did as well or better."""
-        return self.tfidf.accuracy >= self.dcot.accuracy
+        return self.n > 0 and self.tfidf.accuracy >= self.dcot.accuracy
 
     def sentence(self) -> str:
+        if not self.n:
+            return "No document is labelled, so nobody knows how good it is."
         low, high = self.dcot.accuracy_interval
         return (
             f"Expect between {100 * low:.0f} and {100 * high:.0f} % of new documents like these to "
@@ -161,6 +170,8 @@ def estimate(
     targets : documents × classes, ±1, or between for soft labels
     exclusive : whether a document has one class
     """
+    if not len(targets):
+        return Estimate.unknown()
     generator = check_random_state(random_state)
     by_fold = held_out_by_fold(ridges, generator)
     truth = _predictions(targets, exclusive)

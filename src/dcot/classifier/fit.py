@@ -27,6 +27,7 @@ from dcot.classifier.labels import (
 from dcot.classifier.learners import fit_linear
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.ridge import KernelRidge
+from dcot.classifier.seeds import Seeds
 from dcot.classifier.selection import (
     Candidate,
     SelectionResult,
@@ -174,9 +175,9 @@ class FittedClassifier:
 class _Training:
     """Labelled documents, each once.
 
-    ``weights`` are those in the linear classifier, ``counts`` the same without those of the
-    classes, ``judged`` the positions of the documents that candidates are judged on, ``rows`` the
-    places of the labelled documents as they were given.
+    ``weights`` are those in the linear classifier, of seed words at the end; ``counts`` the same of
+    documents, without those of the classes; ``judged`` the positions of the documents that
+    candidates are judged on; ``rows`` the places of the labelled documents as they were given.
     """
 
     X: Matrix
@@ -187,6 +188,23 @@ class _Training:
     judged: Array
     rows: Array
     n_labelled: int
+    seeds: Seeds | None
+
+    @property
+    def used(self) -> Array:
+        """Positions of the judged documents and of the seed words, among all that count."""
+        n = len(self.counts)
+        return np.concatenate([self.judged, np.arange(n, len(self.weights))])
+
+    @property
+    def targets(self) -> Array:
+        """Of the labelled documents, then of the seed words."""
+        own = self.labels.targets
+        return own if self.seeds is None else np.vstack([own, self.seeds.targets])
+
+    def with_seeds(self, labelled: Documents) -> Documents:
+        """The labelled documents, then the seed words."""
+        return labelled if self.seeds is None else labelled.joined(self.seeds.documents)
 
 
 def _features(dcot: FittedDCoT, embedding: Embedding | None, documents: Documents) -> list[Matrix]:
@@ -202,6 +220,7 @@ def fit_classifier(
     weights: Array | None,
     options: ClassifierOptions,
     source: VectorSource | None = None,
+    seeds: Seeds | None = None,
 ) -> FittedClassifier:
     """Choose a representation and learn a classifier on it.
 
@@ -211,29 +230,33 @@ def fit_classifier(
     labels : of some of them
     weights : how often each document counts, for the representation and for the classifier
     source : vectors of the documents, beside the representation
+    seeds : words that the classifier learns from, too
     """
-    training = _prepare(X, labels, weights, options)
-    judged = training.labels.take(training.judged)
+    training = _prepare(X, labels, weights, options, seeds)
     embedding, vectors, beside = None, None, None
     if source is not None:
         counted = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
         embedding, vectors = source.learn(training.rows, counted)
-        unit = embedding.features(vectors[training.judged])
+    labelled = Documents(training.X[training.labels.labelled], vectors)
+    judged = training.with_seeds(labelled)[training.used]
+    if embedding is not None and judged.vectors is not None:
+        unit = embedding.features(judged.vectors)
         beside = unit @ unit.T
     selection = select(
         training.X,
         training.multiplicity,
-        judged.labelled,
-        judged.targets,
-        training.weights[training.judged],
-        options.candidates,
+        judged.terms,
+        training.targets[training.used],
+        training.weights[training.used],
+        options.candidates if len(training.judged) else options.candidates[:1],
         options.base,
         beside,
+        len(training.judged),
     )
     if embedding is not None:
         weight = selection.best.embedding
         embedding = replace(embedding, weight=weight) if weight else None
-    labelled = Documents(training.X[training.labels.labelled], vectors if embedding else None)
+    labelled = replace(labelled, vectors=vectors if embedding else None)
     return _finish(training, labelled, selection, embedding, options, training.X.shape[0])
 
 
@@ -243,37 +266,48 @@ def refit_classifier(
     labels: Labels,
     weights: Array | None,
     options: ClassifierOptions,
+    seeds: Seeds | None = None,
 ) -> FittedClassifier:
     """Learn the linear classifier again, on the representation as it is."""
-    training = _prepare(documents.terms, labels, weights, options)
+    training = _prepare(documents.terms, labels, weights, options, seeds)
     labelled = documents[training.rows]
-    parts = fitted.features(labelled[training.judged])
-    targets = training.labels.targets[training.judged]
+    parts = fitted.features(training.with_seeds(labelled)[training.used])
     ridge = KernelRidge.fit(
-        products(parts, parts), targets, weights=training.weights[training.judged]
+        products(parts, parts),
+        training.targets[training.used],
+        weights=training.weights[training.used],
+        judged=len(training.judged),
     )
     selection = SelectionResult([fitted.candidate], [ridge], 0, fitted.dcot)
     return _finish(training, labelled, selection, fitted.embedding, options, fitted.n_documents)
 
 
 def _prepare(
-    X: Matrix, labels: Labels, weights: Array | None, options: ClassifierOptions
+    X: Matrix,
+    labels: Labels,
+    weights: Array | None,
+    options: ClassifierOptions,
+    seeds: Seeds | None,
 ) -> _Training:
     places = np.arange(X.shape[0])
     if weights is not None and not weights.all():
         places = np.flatnonzero(weights)
         X, labels, weights = without_zeros(X, labels, weights)
-    check_enough(labels)
+    check_enough(labels, 0 if seeds is None else len(seeds))
     own = np.ones(len(labels.labelled)) if weights is None else weights[labels.labelled]
     first, counts = without_duplicates(X[labels.labelled], labels.targets, own)
     labels, n_labelled = labels.take(first), len(labels.labelled)
-    own = with_class_weights(labels, counts, options.class_weight)
+    learned, own = labels, counts
+    if seeds is not None:  # a word counts as often as a document
+        learned = replace(labels, targets=np.vstack([labels.targets, seeds.targets]))
+        own = np.concatenate([counts, np.ones(len(seeds))])
+    own = with_class_weights(learned, own, options.class_weight)
     judged = np.arange(len(first))
     if len(first) > MAX_SELECTION_LABELS:
         generator = check_random_state(options.random_state)
         judged = np.sort(generator.choice(len(first), MAX_SELECTION_LABELS, replace=False))
     rows = places[labels.labelled]
-    return _Training(X, weights, labels, own, counts, judged, rows, n_labelled)
+    return _Training(X, weights, labels, own, counts, judged, rows, n_labelled, seeds)
 
 
 def _finish(
@@ -285,25 +319,31 @@ def _finish(
     n_documents: int,
 ) -> FittedClassifier:
     """Learn the final classifier, calibrate it, and estimate how good it is."""
-    labels, judged = training.labels, training.judged
-    rows, targets = labelled.terms, labels.targets[judged]
-    weights, exclusive = training.weights[judged], labels.exclusive
+    labels, judged, used = training.labels, training.judged, training.used
+    targets, exclusive = labels.targets[judged], labels.exclusive
+    learned = training.with_seeds(labelled)
     linear = fit_linear(
         options.estimator,
-        _features(selection.fitted, embedding, labelled),
-        labels,
+        _features(selection.fitted, embedding, learned),
+        replace(labels, labelled=np.arange(len(learned)), targets=training.targets),
         training.weights,
         selection.ridge,
-        judged,
+        used,
         options.n_jobs,
         options.random_state,
     )
-    held_out = selection.ridge.held_out if linear.held_out is None else linear.held_out
+    own = None if linear.held_out is None else linear.held_out[: len(judged)]
+    held_out = selection.ridge.held_out if own is None else own
     counts = training.counts[judged]
     # probabilities are those of documents as they come, so classes count as often as they occur
     temperature, calibrated = calibrate(held_out, targets, counts, exclusive)
     chance = probabilities(held_out, temperature, exclusive)
-    tfidf = KernelRidge.fit(input_kernel(rows[judged]), targets, weights=weights)
+    tfidf = KernelRidge.fit(
+        input_kernel(learned.terms[used]),
+        training.targets[used],
+        weights=training.weights[used],
+        judged=len(judged),
+    )
     return FittedClassifier(
         dcot=selection.fitted,
         candidate=selection.best,
@@ -317,15 +357,21 @@ def _finish(
         estimator=linear.estimator,
         temperature=temperature,
         calibrated=calibrated,
-        estimate=estimate(
-            selection.ridges, linear.held_out, tfidf, targets, exclusive, options.random_state
-        ),
-        reliability=Reliability.of(chance, targets.argmax(axis=1), counts) if exclusive else None,
+        estimate=estimate(selection.ridges, own, tfidf, targets, exclusive, options.random_state),
+        reliability=_reliability(chance, targets, counts, exclusive),
         cv_results=cv_results(selection, targets, exclusive),
         best_index=selection.best_index,
         n_documents=n_documents,
         n_labelled=training.n_labelled,
-        known_terms=Moments.of(rows).document_frequency > 0,
+        known_terms=Moments.of(learned.terms).document_frequency > 0,
         labelled_rows=labelled,
         held_out=HeldOut(training.rows[judged], targets, held_out),
     )
+
+
+def _reliability(
+    chance: Array, targets: Array, counts: Array, exclusive: bool
+) -> Reliability | None:
+    if not exclusive or not len(targets):
+        return None
+    return Reliability.of(chance, targets.argmax(axis=1), counts)

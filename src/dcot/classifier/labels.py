@@ -252,9 +252,16 @@ def _sets(values: list[Any], mark: Any) -> Labels:
     return Labels(np.array(labelled, dtype=np.intp), targets, np.asarray(names), "sets")
 
 
-def check_enough(labels: Labels) -> None:
+def check_enough(labels: Labels, n_seeds: int = 0) -> None:
     """Refuse labels that no classifier can learn from."""
     count, names = len(labels.labelled), labels.classes.tolist()
+    if n_seeds and len(names) > 1:
+        return
+    if n_seeds:
+        raise InvalidInputError(
+            f"Classifier can't train when only one class is present: all labels and seed words are "
+            f"of {names[0]!r}; give a word or a label for at least one more class"
+        )
     if not count:
         raise InvalidInputError(
             "no document has a label: label a few of each class, and mark the others with None"

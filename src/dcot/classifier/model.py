@@ -22,6 +22,7 @@ from dcot.classifier.embedding import (
     as_encoder,
     check_same_encoder,
     check_vectors,
+    no_vectors_of_words,
     refuse_vectors,
     source_of,
 )
@@ -36,6 +37,7 @@ from dcot.classifier.fit import (
 from dcot.classifier.label_issues import label_issues_of
 from dcot.classifier.labels import hits, read_labels
 from dcot.classifier.reliability import Reliability
+from dcot.classifier.seeds import read_seeds, rows_of_columns
 from dcot.classifier.selection import base_options, candidates_for, for_labels
 from dcot.classifier.state import (
     add_classifier,
@@ -172,6 +174,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         unlabelled: Any = None,
         sample_weight: ArrayLike | None = None,
         vectors: Any = None,
+        seed_words: Mapping[Any, Sequence[str]] | None = None,
     ) -> Self:
         """Learn from documents of which some have labels.
 
@@ -190,6 +193,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             A vector for each of ``documents``, then for each of ``unlabelled``, to be used beside
             dCoT. Other methods then need the vectors of their documents too. With an encoder as
             ``embedding``, what it would return, computed beforehand.
+        seed_words : mapping from classes to words, or None
+            Words that say by themselves which class a document has, as in
+            ``{"oil": ["opec", "crude"], "grain": ["wheat"]}``. Each is one more labelled document
+            to learn from; the representation, the estimate and the probabilities come from the
+            documents alone. A class may have seed words and no label, and ``y`` may be None.
         """
         encoder = None if self.embedding is None else as_encoder(self.embedding)
         embedded = vectors is not None or self.embedding is not None
@@ -207,6 +215,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             pipeline, dcot, texts = None, vectorizer.new_parts()[1], None
             X, n, names = self._read_new(documents, unlabelled, dcot.dtype)
             base = options.base.named(names)
+        if y is None and seed_words is not None:
+            y = [None] * n
         labels = read_labels(y, n, self.unlabelled_label)
         if "features" not in (self.grid or {}):
             few = for_labels(options.candidates, len(labels.labelled))
@@ -216,7 +226,18 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             weights = np.concatenate([weights, np.ones(X.shape[0] - n)])
         terms = names if pipeline is None else pipeline.terms
         source = source_of(self.embedding, encoder, vectors, X, texts, terms) if embedded else None
-        found = fit_classifier(X, labels, weights, replace(options, base=base), source)
+        seeds = None
+        if seed_words is not None:
+            dtype = X.dtype
+
+            def weigh(words: list[str]) -> Matrix:
+                if pipeline is None:
+                    return rows_of_columns(words, names, dtype)
+                return as_documents(pipeline.transform(as_texts(words)), dtype)
+
+            encode = None if source is None else source.of_words
+            labels, seeds = read_seeds(seed_words, labels, weigh, encode)
+        found = fit_classifier(X, labels, weights, replace(options, base=base), source, seeds)
         dcot.set_params(**found.candidate.parameters(dcot)).adopt(found.dcot, names)
         made = None if pipeline is None else DCoTVectorizer.of_fitted(pipeline, dcot)
         return self._store(found, made, dcot)
@@ -228,6 +249,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         *,
         sample_weight: ArrayLike | None = None,
         vectors: Any = None,
+        seed_words: Mapping[Any, Sequence[str]] | None = None,
     ) -> Self:
         """Learn the classifier again from these labels, on the representation as it is.
 
@@ -241,14 +263,19 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         y : their labels; unlabelled documents are skipped
         sample_weight : of each document
         vectors : of each document, if the classifier was fitted on vectors
+        seed_words : as in ``fit``; those of ``fit`` are not kept
         """
         fitted = self._fitted()
         read = self._read(documents, vectors)
-        labels = read_labels(y, len(read), self.unlabelled_label)
+        if y is None and seed_words is not None:
+            y = [None] * len(read)
+        labels, seeds = read_labels(y, len(read), self.unlabelled_label), None
+        if seed_words is not None:
+            labels, seeds = read_seeds(seed_words, labels, self._weigh_words, self._encode_words)
         weights = check_weights(sample_weight, len(read))
         embedded = any(row["embedding"] for row in fitted.cv_results["params"])
         options = self._options(embedded)[1]
-        found = refit_classifier(fitted, read, labels, weights, options)
+        found = refit_classifier(fitted, read, labels, weights, options, seeds)
         return self._store(found, self.vectorizer_, self.dcot_)
 
     def _options(self, embedded: bool = False) -> tuple[DCoTVectorizer, ClassifierOptions]:
@@ -340,6 +367,23 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if not is_text(documents, empty=True):
             raise InvalidTypeError("this classifier was fitted on texts: give it a list of texts")
         return as_documents(self.vectorizer_.weigh(documents), dtype)
+
+    def _weigh_words(self, words: list[str]) -> Matrix:
+        """A document of each word."""
+        if self.vectorizer_ is not None:
+            return self._read_terms(words)
+        names = getattr(self, "feature_names_in_", None)
+        return rows_of_columns(words, names, self._fitted().dcot.dtype)
+
+    def _encode_words(self, words: list[str], rows: Matrix) -> Array | None:
+        embedding = self._fitted().embedding
+        if embedding is None:
+            return None
+        if embedding.table is not None:
+            return np.asarray(rows @ embedding.table)
+        if embedding.kind == "given":
+            raise no_vectors_of_words()
+        return self._encoder()(words)
 
     def _encoder(self) -> Encoder:
         """The encoder that the classifier was fitted with, or an error that asks for it."""
@@ -482,7 +526,13 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return least
 
     def _reliability(self) -> Reliability:
-        found = self._fitted().reliability
+        fitted = self._fitted()
+        found = fitted.reliability
+        if found is None and fitted.exclusive:
+            raise InvalidInputError(
+                "abstain and predict_sets need labelled documents, and this classifier was learned "
+                "from seed words alone: label some documents"
+            )
         if found is None:
             raise InvalidInputError(
                 "abstain and predict_sets need one label per document: with several, look at "
@@ -617,7 +667,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     def report(self) -> str:
         """The summary and the estimates as a table; a warning where TF-IDF is not beaten."""
-        text = f"{self.summary()}\n\n{self.estimate_.table()}"
+        text = self.summary()
+        if self.estimate_.n:
+            text += f"\n\n{self.estimate_.table()}"
         if not self.calibrated_:
             text += "\n\nToo few labels to calibrate predict_proba."
         if self.estimate_.beaten:

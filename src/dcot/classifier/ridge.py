@@ -52,9 +52,9 @@ class KernelRidge:
     intercept : one per target
     strength : the chosen one, in units of the mean eigenvalue of the centred kernel
     alpha : the same, absolute
-    held_out : decisions for each document by a model that never saw it, documents × targets
+    held_out : decisions for each judged document by a model that never saw it, documents × targets
     losses : squared error of these, summed over targets, one per document
-    weights : how often each document counts
+    weights : how often each judged document counts
 
     Examples
     --------
@@ -75,7 +75,9 @@ class KernelRidge:
 
     @property
     def error(self) -> float:
-        """Mean squared leave-one-out error."""
+        """Mean squared leave-one-out error; NaN if no document was judged."""
+        if not len(self.weights):
+            return np.nan
         return float(self.weights @ self.losses / self.weights.sum() / self.held_out.shape[1])
 
     @classmethod
@@ -85,6 +87,7 @@ class KernelRidge:
         targets: Array,
         strengths: Array = STRENGTHS,
         weights: Array | None = None,
+        judged: int | None = None,
     ) -> KernelRidge:
         """Learn, with the strength that has the least leave-one-out error.
 
@@ -94,8 +97,11 @@ class KernelRidge:
         targets : documents × targets, ±1 for classes
         strengths : to choose from, in units of the mean eigenvalue of the centred kernel
         weights : how often each document counts, default once
+        judged : how many of them, the first ones, are left out to be judged; default all. The
+            others are only learned from; if there are no first ones, they choose the strength
         """
         n = len(kernel)
+        judged = n if judged is None else judged
         weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         centring = _Centring(kernel, weights)
         values, vectors = np.linalg.eigh(centring.kernel)
@@ -107,14 +113,15 @@ class KernelRidge:
         fits = []
         for strength in strengths:
             residual = _left_out(values, vectors, spread, rotated, strength * unit, centring)
-            fits.append((float(weights @ (residual**2).sum(axis=1)), float(strength), residual))
+            loss = float(weights[: judged or n] @ (residual[: judged or n] ** 2).sum(axis=1))
+            fits.append((loss, float(strength), residual[:judged]))
         _, strength, residual = min(fits, key=lambda fit: fit[0])
         alpha = strength * unit
         dual = vectors @ (rotated / (values + alpha)[:, None])
         dual, intercept = centring.undo(dual, centre)
-        held_out = targets - residual
+        held_out = targets[:judged] - residual
         losses = (residual**2).sum(axis=1)
-        return cls(dual, intercept, strength, alpha, held_out, losses, weights)
+        return cls(dual, intercept, strength, alpha, held_out, losses, weights[:judged])
 
     def decision(self, kernel: Array) -> Array:
         """Decision values; ``kernel`` has a row per document and a column per labelled one."""

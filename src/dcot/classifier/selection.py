@@ -242,12 +242,13 @@ class SelectionResult:
 def select(
     X: Matrix,
     multiplicity: Array | None,
-    labelled: Array,
+    labelled: Matrix,
     targets: Array,
     weights: Array | None,
     candidates: Sequence[Candidate],
     base: FitOptions,
     beside: Array | None = None,
+    judged: int | None = None,
 ) -> SelectionResult:
     """Fit every candidate on all documents, judge it on labelled ones.
 
@@ -255,24 +256,25 @@ def select(
     ----------
     X : all documents
     multiplicity : how often each document counts for the representation
-    labelled : rows of the documents to judge by
+    labelled : documents to judge by
     targets : of these, documents × targets
     weights : of these
     candidates : the default first
     base : the settings that are not chosen: solver, tolerance, squashing and so on
     beside : inner products of the vectors beside dCoT, of the same documents, or None
+    judged : how many of the labelled documents, the first ones, are judged; default all
     """
     order: list[Candidate] = []
     ridges: list[KernelRidge] = []
     kept: dict[int, FittedDCoT] = {}  # of the default, and of the best so far
     for group, fitted in _fits(X, multiplicity, candidates, base):
-        kernels = _kernels(X[labelled], fitted.representation)
+        kernels = _kernels(labelled, fitted.representation)
         for candidate in group:
             kernel = np.sum([kernels[block] for block in _blocks(candidate)], axis=0)
             if beside is not None:
                 kernel += candidate.embedding * beside
             order.append(candidate)
-            ridges.append(KernelRidge.fit(kernel, targets, weights=weights))
+            ridges.append(KernelRidge.fit(kernel, targets, weights=weights, judged=judged))
             if _best(ridges) == len(ridges) - 1:
                 kept = {0: kept.get(0, fitted), len(ridges) - 1: fitted}
     best = _best(ridges)
@@ -337,11 +339,16 @@ def best_of(losses: Array, weights: Array) -> int:
 
 
 def cv_results(result: SelectionResult, targets: Array, exclusive: bool) -> dict[str, Any]:
-    """``cv_results_`` in the shape of GridSearchCV's, the scores by leave-one-out."""
+    """``cv_results_`` in the shape of GridSearchCV's, the scores by leave-one-out.
+
+    Scores are NaN where there was nothing to judge by.
+    """
     rows = [asdict(candidate) for candidate in result.candidates]
     errors = np.array([ridge.error for ridge in result.ridges])
     scale = targets.shape[1] * np.sqrt(len(targets))
-    if exclusive:
+    if not len(targets):
+        hits = [np.nan for _ in rows]
+    elif exclusive:
         hits = [(r.held_out.argmax(1) == targets.argmax(1)).mean() for r in result.ridges]
     else:
         hits = [((r.held_out > 0) == (targets > 0)).mean() for r in result.ridges]
@@ -351,6 +358,7 @@ def cv_results(result: SelectionResult, targets: Array, exclusive: bool) -> dict
     results["param_strength"] = np.array([ridge.strength for ridge in result.ridges])
     results["mean_test_score"] = np.array(hits)
     results["mean_test_error"] = errors
-    results["std_test_error"] = np.array([ridge.losses.std() / scale for ridge in result.ridges])
+    spread = [ridge.losses.std() / scale if len(targets) else np.nan for ridge in result.ridges]
+    results["std_test_error"] = np.array(spread)
     results["rank_test_error"] = errors.argsort(kind="stable").argsort(kind="stable") + 1
     return results

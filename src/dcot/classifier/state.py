@@ -94,7 +94,7 @@ def _add_embedding(contents: Contents, embedding: Embedding | None) -> dict[str,
 
 def _estimate_settings(estimate: Estimate) -> dict[str, Any]:
     scores = {}
-    for name in _SCORES:
+    for name in _SCORES if estimate.n else ():
         score = asdict(getattr(estimate, name))
         scores[name] = {key: encode(key, value) for key, value in score.items()}
     return {"n": int(estimate.n), **scores}
@@ -117,11 +117,19 @@ def classifier_facts(fitted: FittedClassifier, estimator: Any) -> list[tuple[str
         *([("beside", fitted.embedding.describe())] if fitted.embedding else []),
         ("selection", f"{tried} candidates tried, {kept}"),
         ("learner", str(estimator)),
+        *_estimate_facts(estimate),
+        ("probabilities", "calibrated" if fitted.calibrated else "not calibrated: few labels"),
+    ]
+
+
+def _estimate_facts(estimate: Estimate) -> list[tuple[str, str]]:
+    if not estimate.n:
+        return [("accuracy, estimated", "not known: no document was labelled")]
+    return [
         ("accuracy, estimated", _span(estimate.dcot.accuracy, estimate.dcot.accuracy_interval)),
         ("macro-F1, estimated", _span(estimate.dcot.macro_f1, estimate.dcot.macro_f1_interval)),
         ("TF-IDF on the same documents", f"{100 * estimate.tfidf.accuracy:.1f} %"),
         ("majority class", f"{100 * estimate.majority.accuracy:.1f} %"),
-        ("probabilities", "calibrated" if fitted.calibrated else "not calibrated: few labels"),
     ]
 
 
@@ -240,9 +248,9 @@ def _cv_results(contents: Contents) -> dict[str, Any]:
     return found
 
 
-def _reliability(contents: Contents, n: int) -> Reliability:
+def _reliability(contents: Contents, n: int) -> Reliability | None:
     if not n:
-        raise ModelFormatError(f"the estimate is of no documents{DAMAGED}")
+        return None
     best, own, weights = (
         contents.array(f"reliability.{name}", (n,)) for name in ("best", "own", "weights")
     )
@@ -250,7 +258,10 @@ def _reliability(contents: Contents, n: int) -> Reliability:
 
 
 def _estimate(found: dict[str, Any]) -> Estimate:
-    return Estimate(count(found, "n"), *(_score(setting(found, name, dict)) for name in _SCORES))
+    n = count(found, "n")
+    if not n:
+        return Estimate.unknown()
+    return Estimate(n, *(_score(setting(found, name, dict)) for name in _SCORES))
 
 
 def _score(found: dict[str, Any]) -> Score:

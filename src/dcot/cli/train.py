@@ -310,6 +310,7 @@ def facts_of(model: DCoTClassifier) -> dict[str, Any]:
             **{
                 name: {key: value for key, value in asdict(score).items() if key != "name"}
                 for name, score in scores.items()
+                if estimate.n
             },
         },
     }

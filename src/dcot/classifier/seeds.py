@@ -1,0 +1,148 @@
+"""Seed words: words that say by themselves which class a document has, given before any label."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dcot.classifier.embedding import Documents
+from dcot.classifier.labels import Labels
+from dcot.core.centred import Matrix
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """A document for each word, which the classifier learns from and which is never judged.
+
+    Attributes
+    ----------
+    documents : one for each word
+    targets : of these, words × classes, ±1
+    """
+
+    documents: Documents
+    targets: Array
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+def check_seed_words(given: Any) -> list[tuple[Any, str]]:
+    """Pairs of a class and a word, in the order they were given.
+
+    >>> check_seed_words({"oil": ["opec", "crude"]})
+    [('oil', 'opec'), ('oil', 'crude')]
+    """
+    if not isinstance(given, Mapping):
+        raise InvalidTypeError(
+            f"seed_words is a {type(given).__name__}, expected a mapping from classes to words, as "
+            'in {"oil": ["opec", "crude"]}'
+        )
+    found = []
+    for name, words in given.items():
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            raise InvalidTypeError(
+                f"seed words of {name!r} are a {type(words).__name__}, expected a list of words"
+            )
+        for word in dict.fromkeys(words):
+            if not isinstance(word, str):
+                raise InvalidTypeError(
+                    f"a seed word of {name!r} is a {type(word).__name__}, expected text"
+                )
+            found.append((name, word))
+    if not found:
+        raise InvalidInputError("seed_words has no words: give some, or leave it out")
+    return found
+
+
+def read_seeds(
+    given: Any,
+    labels: Labels,
+    weigh: Callable[[list[str]], Matrix],
+    encode: Callable[[list[str], Matrix], Array | None] | None,
+) -> tuple[Labels, Seeds]:
+    """Labels with the classes of the seed words, and the words that documents have.
+
+    Parameters
+    ----------
+    given : a mapping from classes to words
+    labels : of documents
+    weigh : from words to documents × terms
+    encode : from words and their rows to vectors, if there are vectors beside dCoT
+    """
+    pairs = check_seed_words(given)
+    rows = weigh([word for _, word in pairs])
+    known = np.asarray((rows != 0).sum(axis=1)).ravel() > 0
+    _check_known(pairs, known)
+    pairs = [pair for pair, kept in zip(pairs, known, strict=True) if kept]
+    labels = _with_classes(labels, dict.fromkeys(name for name, _ in pairs))
+    places = {name: place for place, name in enumerate(labels.classes.tolist())}
+    codes = np.array([places[name] for name, _ in pairs])
+    targets = np.where(codes[:, None] == np.arange(len(places)), 1.0, -1.0)
+    terms = rows[np.flatnonzero(known)]
+    vectors = None if encode is None else encode([word for _, word in pairs], terms)
+    return labels, Seeds(Documents(terms, vectors), targets)
+
+
+def _check_known(pairs: list[tuple[Any, str]], known: Array) -> None:
+    """Refuse a class none of whose words is in the documents; warn of other unknown words."""
+    unknown = [word for (_, word), found in zip(pairs, known, strict=True) if not found]
+    without = {name for name, _ in pairs}
+    without -= {name for (name, _), found in zip(pairs, known, strict=True) if found}
+    if without:
+        raise InvalidInputError(
+            f"no seed word of {', '.join(sorted(map(repr, without)))} is a term of the documents: "
+            "give words that occur in several of them"
+        )
+    if unknown:
+        warnings.warn(
+            f"seed words that are no terms of the documents are skipped: {', '.join(unknown)}",
+            stacklevel=4,
+        )
+
+
+def _with_classes(labels: Labels, names: Iterable[Any]) -> Labels:
+    """The same labels, where documents may also have these classes."""
+    known = labels.classes.tolist()
+    new = [name for name in names if name not in known]
+    if not new:
+        return labels
+    if labels.kind in ("soft", "indicator"):
+        raise InvalidParameterError(
+            f"seed words are given for {', '.join(map(repr, new))}, but the classes are the "
+            f"columns of y: {', '.join(map(repr, known))}"
+        )
+    try:
+        classes = sorted([*known, *new])
+    except TypeError as error:
+        raise InvalidTypeError(
+            f"classes of seed words and of y cannot be sorted together ({error}): give both as "
+            "text, or both as numbers"
+        ) from error
+    targets = np.full((len(labels.targets), len(classes)), -1.0)
+    targets[:, [classes.index(name) for name in known]] = labels.targets
+    dtype = object if labels.classes.dtype == object and known else None
+    return replace(labels, classes=np.array(classes, dtype=dtype), targets=targets)
+
+
+def rows_of_columns(words: list[str], names: Array | None, dtype: Any) -> Matrix:
+    """A row for each word with a one in its column, for documents that came as a matrix."""
+    if names is None:
+        raise InvalidInputError(
+            "seed words need the words of the columns: give texts, or a DataFrame whose columns "
+            "are named by words"
+        )
+    place = {str(name): column for column, name in enumerate(names)}
+    pairs = [(row, place[word]) for row, word in enumerate(words) if word in place]
+    at = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    ones = np.ones(at.shape[1], dtype=dtype)
+    return sp.csr_array((ones, (at[0], at[1])), shape=(len(words), len(names)))
