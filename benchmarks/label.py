@@ -22,7 +22,7 @@ from dcot.web.label import label_app
 from dcot.web.labels import LabelStore
 from dcot.web.learning import choose_next, learn
 from dcot.web.security import Access
-from dcot.web.seeds import seed_vector
+from dcot.web.seeds import seed_vectors
 from dcot.web.server import listen, serve, server_of
 from dcot.web.session import RANDOM_EVERY, Session
 from dcot.web.space import Space, learn_space
@@ -143,10 +143,8 @@ def _seeded(space: Space, truth: list[str], words: int) -> float:
     for name in sorted(set(truth)):
         own = np.asarray(counts[np.flatnonzero(codes == name)].mean(axis=0)).ravel()
         best = np.argsort(-(own * np.log((own + 1e-6) / share)))[:words]
-        vector = seed_vector(space, [str(space.terms[k]) for k in best])
-        if vector is not None:
-            seeds[name] = vector
-    snapshot = learn(space.Z, {}, seeds)
+        seeds[name] = [str(space.terms[k]) for k in best]
+    snapshot = learn(space.Z, {}, seed_vectors(space, seeds))
     assert snapshot is not None
     return float((np.asarray(snapshot.classes)[snapshot.best] == codes).mean())
 

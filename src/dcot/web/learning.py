@@ -21,7 +21,6 @@ from dcot.classifier.suggestion import most_informative, uncertainty
 
 Array = NDArray[Any]
 
-SEED_WEIGHT = 0.5  # of the seed words of a class, beside a labelled document
 POOL = 1000  # documents that are compared when the next ones are chosen
 _BLOCK = 50_000  # documents that are classified at a time
 
@@ -85,21 +84,20 @@ def learn(
     ----------
     Z : vectors of all documents
     labels : class by row, in labelling order
-    seeds : the vector of each class's seed words, treated as one more document of half weight
+    seeds : vectors of each class's seed words; a word is one more document, as in
+        ``DCoTClassifier.fit``
     """
     seeds = seeds or {}
-    names = [*labels.values(), *seeds]
+    names = [*labels.values(), *(name for name, words in seeds.items() for _ in words)]
     classes = tuple(sorted(set(names)))
     if len(classes) < 2:
         return None
     codes = np.array([classes.index(name) for name in names], dtype=np.intp)
     targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
     rows, n = np.fromiter(labels, dtype=np.intp, count=len(labels)), len(labels)
-    features = np.vstack([Z[rows], *(vector[None, :] for vector in seeds.values())])
-    weights = np.repeat([1.0, SEED_WEIGHT], [n, len(seeds)])
-    ridge = KernelRidge.fit(features @ features.T, targets, weights=weights)
-    held_out = ridge.held_out[:n]
-    temperature, calibrated = calibrate(held_out, targets[:n], weights[:n], True)
+    features = np.vstack([Z[rows], *seeds.values()])
+    ridge = KernelRidge.fit(features @ features.T, targets, judged=n)
+    temperature, calibrated = calibrate(ridge.held_out, targets[:n], ridge.weights, True)
     coef = np.ascontiguousarray(features.T @ ridge.dual.astype(features.dtype))
     best, confidence, doubt = _classified(Z, coef, ridge.intercept, temperature)
     return Snapshot(
@@ -111,7 +109,7 @@ def learn(
         ridge.alpha,
         rows,
         codes[:n],
-        held_out,
+        ridge.held_out,
         best,
         confidence,
         doubt,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +67,21 @@ def seed_vector(space: Space, words: Sequence[str]) -> Array | None:
     if not words or not space.vectorizer.weigh([text]).nnz:
         return None
     return np.asarray(space.vectors([text])[0])
+
+
+def seed_vectors(space: Space, seeds: Mapping[str, Sequence[str]]) -> dict[str, Array]:
+    """Vectors of each class's words, without those that the model does not know."""
+    known = known_seeds(space, seeds)
+    return {name: space.vectors(words) for name, words in known.items()}
+
+
+def known_seeds(space: Space, seeds: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The same classes and words, without those that the model does not know."""
+    found = {}
+    for name, words in seeds.items():
+        unknown = set(unknown_words(space, words))
+        found[name] = [word for word in words if word not in unknown]
+    return {name: words for name, words in found.items() if words}
 
 
 def ranked_by(space: Space, words: Sequence[str], among: Array, k: int) -> Array:

@@ -25,7 +25,7 @@ from dcot.web.documents import Documents
 from dcot.web.labels import LabelStore, check_name
 from dcot.web.learning import Snapshot, choose_next, learn
 from dcot.web.progress import CurveCache, Progress, measure
-from dcot.web.seeds import ranked_by, seed_vector
+from dcot.web.seeds import known_seeds, ranked_by, seed_vectors
 from dcot.web.shading import Piece, shaded
 from dcot.web.space import Array, Space, learn_space
 
@@ -286,17 +286,14 @@ class Session:
         space, labels = self.space, {own: one for own, one in self.labels.items() if own != row}
         assert space is not None
         rows = np.fromiter(labels, dtype=np.intp, count=len(labels))
-        learned = learn(space.Z[rows], dict(enumerate(labels.values())), self._seed_vectors(space))
+        seeds = seed_vectors(space, dict(self.seeds))
+        learned = learn(space.Z[rows], dict(enumerate(labels.values())), seeds)
         if learned is None or not {name, other} <= {*learned.classes}:
             return self.pieces(row, name)
         columns = [learned.classes.index(one) for one in (name, other)]
         shares = space.shares(row, learned.coef[:, columns[0]] - learned.coef[:, columns[1]])
         text = self.documents.texts[row]
         return shaded(text, lambda words: space.shares_of(words, shares))
-
-    def _seed_vectors(self, space: Space) -> dict[str, Array]:
-        vectors = {name: seed_vector(space, own) for name, own in dict(self.seeds).items()}
-        return {name: vector for name, vector in vectors.items() if vector is not None}
 
     # -- saving the model -------------------------------------------------------------------
 
@@ -306,9 +303,9 @@ class Session:
             if self.saving.state == "running":
                 return
             labels = self.labels
-            if len(set(labels.values())) < 2:
+            if len({*labels.values(), *self.seeds}) < 2:
                 raise InvalidParameterError(
-                    "a model needs documents of at least two classes: label a few more"
+                    "a model needs labels or seed words of at least two classes: label a few more"
                 )
             self.saving = Saving("running", "Learning the model from all documents …")
         threading.Thread(target=self._save, args=(labels,), daemon=True).start()
@@ -318,7 +315,9 @@ class Session:
 
         try:
             y = [labels.get(row) for row in range(len(self.documents))]
-            model = DCoTClassifier(random_state=self.seed).fit(list(self.documents.texts), y)
+            words = {} if self.space is None else known_seeds(self.space, dict(self.seeds))
+            model = DCoTClassifier(random_state=self.seed)
+            model.fit(list(self.documents.texts), y, seed_words=words or None)
             model.save(self.model_path)
             self.saving = Saving("done", f"Saved to {self.model_path}. {model.summary()}")
         except Exception as error:  # whatever it is, the page has to say it
@@ -359,7 +358,7 @@ class Session:
             revision, labels = self._revision, self.labels
             given = dict(self.store.labels)
             among = self.unlabelled()
-        seeds = self._seed_vectors(space)
+        seeds = seed_vectors(space, dict(self.seeds))
         snapshot = learn(space.Z, labels, seeds)
         plan = self._plan(space, snapshot, among)
         self.learned = Learned(revision, snapshot, plan, self.learned.number + 1)

@@ -12,7 +12,7 @@ from dcot.web.documents import Documents
 from dcot.web.labels import LabelStore
 from dcot.web.learning import expected_gain, held_out_hits, learn, learn_rows
 from dcot.web.progress import CurveCache, measure, stop_hint
-from dcot.web.seeds import propose, ranked_by, seed_vector, unknown_words
+from dcot.web.seeds import propose, ranked_by, seed_vectors, unknown_words
 from dcot.web.session import RANDOM_EVERY, Session
 from dcot.web.space import leading_directions, learn_space
 
@@ -101,7 +101,8 @@ def test_held_out_decisions_are_those_of_models_without_the_document(space, corp
 
 
 def test_seed_words_predict_without_any_label(space, corpus):
-    seeds = {"oil": seed_vector(space, ["opec"]), "grain": seed_vector(space, ["wheat"])}
+    seeds = seed_vectors(space, {"oil": ["opec", "zzz"], "grain": ["wheat"], "gold": ["yyy"]})
+    assert {name: len(words) for name, words in seeds.items()} == {"oil": 1, "grain": 1}
     snapshot = learn(space.Z, {}, seeds)
     predicted = np.asarray(snapshot.classes)[snapshot.best]
     assert (predicted == np.asarray(corpus[1])).mean() > 0.8
@@ -245,6 +246,19 @@ def test_a_model_is_saved(running, corpus):
     assert running.saving.state == "done", running.saving
     model = dcot.load(running.model_path)
     assert model.predict(["opec oil", "wheat harvest"]).tolist() == ["oil", "grain"]
+
+
+def test_a_saved_model_has_learned_from_the_seed_words(running, corpus):
+    oil = [row for row, topic in enumerate(corpus[1]) if topic == "oil"][:10]
+    running.label(dict.fromkeys(oil, "oil"), "random")
+    running.set_seeds("grain", ["wheat", "zzz"])
+    wait(lambda: running.phase == "ready")
+    running.save_model()
+    wait(lambda: running.saving.state != "running", 60)
+    assert running.saving.state == "done", running.saving
+    model = dcot.load(running.model_path)
+    assert model.predict(["opec oil", "wheat harvest"]).tolist() == ["oil", "grain"]
+    assert model.n_labelled_ == 10
 
 
 def test_saving_that_fails_says_why(running, corpus):

@@ -99,8 +99,8 @@ def _classifier_report(classifier: DCoTClassifier) -> dict[str, Any]:
     rows = [
         {
             **{name: str(value) for name, value in parameters.items()},
-            "accuracy": round(float(results["mean_test_score"][place]), 4),
-            "error": round(float(results["mean_test_error"][place]), 4),
+            "accuracy": _rounded(results["mean_test_score"][place]),
+            "error": _rounded(results["mean_test_error"][place]),
             "chosen": place == classifier.best_index_,
         }
         for place, parameters in enumerate(results["params"])
@@ -109,6 +109,13 @@ def _classifier_report(classifier: DCoTClassifier) -> dict[str, Any]:
     scores = [asdict(score) for score in (estimate.dcot, estimate.tfidf, estimate.majority)]
     return {
         "summary": classifier.summary(),
-        "estimate": {"n": estimate.n, "beaten": estimate.beaten, "scores": scores},
-        "selection": sorted(rows, key=lambda row: float(row["error"])),
+        "estimate": {"n": estimate.n, "beaten": estimate.beaten, "scores": scores}
+        if estimate.n
+        else None,
+        "selection": sorted(rows, key=lambda row: row["error"] or 0.0),
     }
+
+
+def _rounded(value: float) -> float | None:
+    """Four digits; None for NaN, which JSON does not have."""
+    return None if np.isnan(value) else round(float(value), 4)
