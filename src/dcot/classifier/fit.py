@@ -32,6 +32,7 @@ from dcot.classifier.selection import (
     Candidate,
     SelectionResult,
     cv_results,
+    fits_of,
     input_kernel,
     select,
 )
@@ -54,11 +55,13 @@ class ClassifierOptions:
     ----------
     candidates : settings of the representation to choose from, the default first
     base : the settings that are not chosen
+    fitted : a representation to use as it is; None if it is to be learned
     estimator, class_weight, n_jobs, random_state : as in ``DCoTClassifier``
     """
 
     candidates: Sequence[Candidate]
     base: FitOptions
+    fitted: FittedDCoT | None = None
     estimator: Any = "ridge"
     class_weight: Any = None
     n_jobs: int | None = None
@@ -242,14 +245,18 @@ def fit_classifier(
     if embedding is not None and judged.vectors is not None:
         unit = embedding.features(judged.vectors)
         beside = unit @ unit.T
+    candidates = options.candidates if len(training.judged) else options.candidates[:1]
+    if options.fitted is None:
+        n_documents = training.X.shape[0]
+        fits = fits_of(training.X, training.multiplicity, candidates, options.base)
+    else:
+        n_documents = int(options.fitted.n_documents)
+        fits = iter([(list(candidates), options.fitted)])
     selection = select(
-        training.X,
-        training.multiplicity,
+        fits,
         judged.terms,
         training.targets[training.used],
         training.weights[training.used],
-        options.candidates if len(training.judged) else options.candidates[:1],
-        options.base,
         beside,
         len(training.judged),
     )
@@ -257,7 +264,7 @@ def fit_classifier(
         weight = selection.best.embedding
         embedding = replace(embedding, weight=weight) if weight else None
     labelled = replace(labelled, vectors=vectors if embedding else None)
-    return _finish(training, labelled, selection, embedding, options, training.X.shape[0])
+    return _finish(training, labelled, selection, embedding, options, n_documents)
 
 
 def refit_classifier(

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -38,7 +39,7 @@ from dcot.classifier.label_issues import label_issues_of
 from dcot.classifier.labels import hits, read_labels
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.seeds import read_seeds, rows_of_columns
-from dcot.classifier.selection import base_options, candidates_for, for_labels
+from dcot.classifier.selection import base_options, candidates_for, for_labels, for_layers
 from dcot.classifier.state import (
     add_classifier,
     classifier_facts,
@@ -59,6 +60,7 @@ from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import parse_bytes
 from dcot.text.batch import Texts
 from dcot.text.inputs import is_text
+from dcot.text.pipeline import TextPipeline
 from dcot.text.readers import as_texts
 from dcot.vectorizer import SAVING_ADVICE, DCoTVectorizer
 
@@ -77,12 +79,14 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     Parameters
     ----------
-    vectorizer : DCoTVectorizer or None
+    vectorizer : DCoTVectorizer, frozen estimator or None
         How texts are counted and weighed, and the DCoT that is learned; of documents given as a
         matrix, only the latter matters. Its noise and shrinkage (of the first layer), features and
         number of prototypes are the default that other candidates have to beat. Everything else is
         used as it is. ``n_components`` must be None.
-        None: ``DCoTVectorizer()``.
+        None: ``DCoTVectorizer()``. To use a representation that has been learned, as it is, give
+        scikit-learn's ``FrozenEstimator`` of a fitted ``DCoTVectorizer``, or of a ``DCoT`` for
+        matrices: then ``fit`` learns from the labelled documents alone.
     selection : {"loo", "none"}
         ``"none"`` takes the defaults, and only chooses the classifier's strength.
     grid : mapping or None
@@ -140,7 +144,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     def __init__(
         self,
         *,
-        vectorizer: DCoTVectorizer | None = None,
+        vectorizer: DCoTVectorizer | FrozenEstimator | None = None,
         selection: Literal["loo", "none"] = "loo",
         grid: Mapping[str, Sequence[Any]] | None = None,
         embedding: Any = None,
@@ -201,20 +205,18 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         """
         encoder = None if self.embedding is None else as_encoder(self.embedding)
         embedded = vectors is not None or self.embedding is not None
-        vectorizer, options = self._options(embedded)
+        pipeline, dcot, options = self._options(embedded)
         if is_text(documents):
-            pipeline, dcot = vectorizer.new_parts()
             texts = as_texts(documents)
             n, names = len(texts), None
             if unlabelled is not None:
                 texts = Texts.joined([texts, as_texts(unlabelled)])
-            X = pipeline.fit_transform(texts)
-            X = as_documents(X, precision(dcot.dtype, X.dtype))
-            base = options.base.named(pipeline.terms)
+            X = _weighted(texts, pipeline, dcot, options.fitted)
         else:
-            pipeline, dcot, texts = None, vectorizer.new_parts()[1], None
+            pipeline = texts = None
             X, n, names = self._read_new(documents, unlabelled, dcot.dtype)
-            base = options.base.named(names)
+            if options.fitted is not None:
+                X = _of_frozen(X, names, options.fitted, self.vectorizer)
         if y is None and seed_words is not None:
             y = [None] * n
         labels = read_labels(y, n, self.unlabelled_label)
@@ -225,6 +227,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if weights is not None:
             weights = np.concatenate([weights, np.ones(X.shape[0] - n)])
         terms = names if pipeline is None else pipeline.terms
+        options = replace(options, base=options.base.named(terms))
         source = source_of(self.embedding, encoder, vectors, X, texts, terms) if embedded else None
         seeds = None
         if seed_words is not None:
@@ -237,7 +240,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
             encode = None if source is None else source.of_words
             labels, seeds = read_seeds(seed_words, labels, weigh, encode)
-        found = fit_classifier(X, labels, weights, replace(options, base=base), source, seeds)
+        found = fit_classifier(X, labels, weights, options, source, seeds)
         dcot.set_params(**found.candidate.parameters(dcot)).adopt(found.dcot, names)
         made = None if pipeline is None else DCoTVectorizer.of_fitted(pipeline, dcot)
         return self._store(found, made, dcot)
@@ -274,36 +277,57 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             labels, seeds = read_seeds(seed_words, labels, self._weigh_words, self._encode_words)
         weights = check_weights(sample_weight, len(read))
         embedded = any(row["embedding"] for row in fitted.cv_results["params"])
-        options = self._options(embedded)[1]
+        options = self._options(embedded)[-1]
         found = refit_classifier(fitted, read, labels, weights, options, seeds)
         return self._store(found, self.vectorizer_, self.dcot_)
 
-    def _options(self, embedded: bool = False) -> tuple[DCoTVectorizer, ClassifierOptions]:
-        """The parameters, checked; and the vectorizer, or the default one."""
+    def _options(
+        self, embedded: bool = False
+    ) -> tuple[TextPipeline | None, DCoT, ClassifierOptions]:
+        """How texts are read, the DCoT to be learned, and the parameters, all checked."""
         if self.selection not in ("loo", "none"):
             raise InvalidParameterError(
                 f"selection must be 'loo' or 'none', got {self.selection!r}"
             )
-        vectorizer = DCoTVectorizer() if self.vectorizer is None else self.vectorizer
-        if not isinstance(vectorizer, DCoTVectorizer):
-            raise InvalidTypeError(
-                f"vectorizer must be a DCoTVectorizer or None, got {type(vectorizer).__name__}"
-            )
-        dcot = vectorizer.new_parts()[1]
+        pipeline, dcot, fitted = self._parts()
         tried = candidates_for(dcot, self.grid, embedded)
+        if fitted is not None:
+            tried = for_layers(tried, self.grid, len(fitted.layers))
         base = base_options(dcot)
         if self.memory_limit is not None:
             base = replace(base, memory_limit=parse_bytes(self.memory_limit))
         if self.verbose:
             base = replace(base, progress=progress_for(True))
-        return vectorizer, ClassifierOptions(
-            tried if self.selection == "loo" else tried[:1],
-            base,
-            self.estimator,
-            self.class_weight,
-            self.n_jobs,
-            self.random_state,
+        return (
+            pipeline,
+            dcot,
+            ClassifierOptions(
+                tried if self.selection == "loo" else tried[:1],
+                base,
+                fitted,
+                self.estimator,
+                self.class_weight,
+                self.n_jobs,
+                self.random_state,
+            ),
         )
+
+    def _parts(self) -> tuple[TextPipeline | None, DCoT, FittedDCoT | None]:
+        """New parts of the vectorizer; of a frozen one, what it has learned."""
+        given = DCoTVectorizer() if self.vectorizer is None else self.vectorizer
+        frozen = isinstance(given, FrozenEstimator)
+        model = given.estimator if frozen else given
+        if frozen and isinstance(model, DCoT):
+            return None, clone(model), model._fitted()
+        if not isinstance(model, DCoTVectorizer):
+            raise InvalidTypeError(
+                "vectorizer must be a DCoTVectorizer, a FrozenEstimator of a fitted one (or of a "
+                f"fitted DCoT), or None, got {'a frozen ' * frozen}{type(model).__name__}"
+            )
+        if not frozen:
+            return *model.new_parts(), None
+        fitted = model._fitted()._fitted()
+        return TextPipeline(model.counter_, model.weighting_), clone(model.dcot_), fitted
 
     def _store(
         self, found: FittedClassifier, vectorizer: DCoTVectorizer | None, dcot: DCoT
@@ -619,15 +643,16 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     def _unlabelled_fit(self, documents: Any) -> tuple[Matrix, FittedDCoT]:
         """Documents, and what the default candidate learns from them."""
-        vectorizer, options = self._options()
-        default = options.candidates[0].options(options.base)
-        pipeline, dcot = vectorizer.new_parts()
+        pipeline, dcot, options = self._options()
         if is_text(documents):
-            X = pipeline.fit_transform(as_texts(documents))
-            X = as_documents(X, precision(dcot.dtype, X.dtype))
-            return X, fit_dcot(X, None, default.named(pipeline.terms))
-        X, _, names = self._read_new(documents, None, dcot.dtype)
-        return X, fit_dcot(X, None, default.named(names))
+            X, names = _weighted(as_texts(documents), pipeline, dcot, options.fitted), None
+        else:
+            pipeline = None
+            X, _, names = self._read_new(documents, None, dcot.dtype)
+        if options.fitted is not None:
+            return _of_frozen(X, names, options.fitted, self.vectorizer), options.fitted
+        default = options.candidates[0].options(options.base)
+        return X, fit_dcot(X, None, default.named(names if pipeline is None else pipeline.terms))
 
     def label_issues(self) -> Any:
         """Labels that are probably wrong: the other labels contradict them.
@@ -707,8 +732,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         contents.facts = classifier_facts(fitted, self.estimator)
         add_classifier(contents, fitted, parameters, self.vectorizer_ is not None)
         if self.vectorizer is not None:
-            short = encode_parameters(self.vectorizer.short_params(), SAVING_ADVICE)
-            contents.settings["vectorizer"] = {"parameters": short}
+            own: dict[str, Any] = {"frozen": True}  # it is the representation itself
+            if not isinstance(self.vectorizer, FrozenEstimator):
+                short = self.vectorizer.short_params()
+                own = {"parameters": encode_parameters(short, SAVING_ADVICE)}
+            contents.settings["vectorizer"] = own
         return contents
 
     @classmethod
@@ -720,7 +748,10 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         model.vectorizer = model.embedding = None  # never among the parameters of a folder
         if "vectorizer" in contents.settings:
             own = setting(contents.settings, "vectorizer", dict)
-            model.vectorizer = DCoTVectorizer(**decode_parameters(own))
+            if own.get("frozen") is True:
+                model.vectorizer = FrozenEstimator(dcot if vectorizer is None else vectorizer)
+            else:
+                model.vectorizer = DCoTVectorizer(**decode_parameters(own))
         return model._store(read_classifier(contents, dcot._fitted()), vectorizer, dcot)
 
     # -- what scikit-learn asks for ---------------------------------------------------------
@@ -740,6 +771,34 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         tags.classifier_tags.multi_label = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _weighted(
+    texts: Texts, pipeline: TextPipeline | None, dcot: DCoT, fitted: FittedDCoT | None
+) -> Matrix:
+    """Weighted terms of texts; ``pipeline`` learns which terms there are, unless it is frozen."""
+    if pipeline is None:
+        raise InvalidTypeError(
+            "vectorizer is a frozen DCoT, which reads matrices: give a matrix, or freeze a fitted "
+            "DCoTVectorizer for texts"
+        )
+    if fitted is not None:
+        return as_documents(pipeline.transform(texts), fitted.dtype)
+    X = pipeline.fit_transform(texts)
+    return as_documents(X, precision(dcot.dtype, X.dtype))
+
+
+def _of_frozen(X: Matrix, names: Array | None, fitted: FittedDCoT, frozen: Any) -> Matrix:
+    """Documents in the precision of a frozen representation, whose terms they must have."""
+    known = getattr(frozen.estimator, "feature_names_in_", None)
+    if X.shape[1] != fitted.n_terms or (
+        names is not None and known is not None and list(names) != list(known)
+    ):
+        raise InvalidInputError(
+            f"the documents have {X.shape[1]} columns, and the frozen vectorizer was fitted on "
+            f"{fitted.n_terms}: they must be the same, in the same order"
+        )
+    return as_documents(X, fitted.dtype)
 
 
 def _checked_k(k: Any, n: int) -> int:

@@ -11,7 +11,7 @@ labels also whether x is beside them), which costs nothing, because one fit serv
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -168,6 +168,20 @@ def candidates_for(
     return found + [replace(centre, embedding=weight) for weight in values["embedding"][1:]]
 
 
+def for_layers(
+    candidates: Sequence[Candidate], grid: Mapping[str, Sequence[Any]] | None, n_layers: int
+) -> list[Candidate]:
+    """Those that a representation of so many layers, which is not learned again, can serve."""
+    fixed = {"noise", "shrinkage", "n_prototypes"} & set(grid or {})
+    if fixed:
+        raise InvalidParameterError(
+            f"grid has {sorted(fixed)[0]!r}, but the vectorizer is frozen, so that its "
+            "representation is used as it is: leave it out, or give a DCoTVectorizer that is not "
+            "frozen"
+        )
+    return [candidate for candidate in candidates if candidate.n_layers <= n_layers]
+
+
 def for_labels(candidates: Sequence[Candidate], n_labelled: int) -> list[Candidate]:
     """Those worth trying with this many labels: x only with many, or if the default has it."""
     default = candidates[0].features
@@ -240,34 +254,28 @@ class SelectionResult:
 
 
 def select(
-    X: Matrix,
-    multiplicity: Array | None,
+    fits: Iterable[tuple[Sequence[Candidate], FittedDCoT]],
     labelled: Matrix,
     targets: Array,
     weights: Array | None,
-    candidates: Sequence[Candidate],
-    base: FitOptions,
     beside: Array | None = None,
     judged: int | None = None,
 ) -> SelectionResult:
-    """Fit every candidate on all documents, judge it on labelled ones.
+    """Judge candidates on labelled documents.
 
     Parameters
     ----------
-    X : all documents
-    multiplicity : how often each document counts for the representation
+    fits : candidates that share layers, with these layers; the default first
     labelled : documents to judge by
     targets : of these, documents × targets
     weights : of these
-    candidates : the default first
-    base : the settings that are not chosen: solver, tolerance, squashing and so on
     beside : inner products of the vectors beside dCoT, of the same documents, or None
     judged : how many of the labelled documents, the first ones, are judged; default all
     """
     order: list[Candidate] = []
     ridges: list[KernelRidge] = []
     kept: dict[int, FittedDCoT] = {}  # of the default, and of the best so far
-    for group, fitted in _fits(X, multiplicity, candidates, base):
+    for group, fitted in fits:
         kernels = _kernels(labelled, fitted.representation)
         for candidate in group:
             kernel = np.sum([kernels[block] for block in _blocks(candidate)], axis=0)
@@ -283,10 +291,14 @@ def select(
     return SelectionResult(order, ridges, best, replace(kept[best], representation=made))
 
 
-def _fits(
+def fits_of(
     X: Matrix, multiplicity: Array | None, candidates: Sequence[Candidate], base: FitOptions
 ) -> Iterator[tuple[list[Candidate], FittedDCoT]]:
-    """Candidates that share layers, with them; noise levels are solved together."""
+    """Candidates that share layers, with these, learned from documents.
+
+    ``multiplicity`` is how often each document counts; ``base`` has the settings that are not
+    chosen. Noise levels are solved together.
+    """
     shared: dict[tuple[float, float, int], list[Candidate]] = {}
     for candidate in candidates:
         key = (candidate.noise, candidate.shrinkage, candidate.n_prototypes)

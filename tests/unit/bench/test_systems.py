@@ -85,7 +85,8 @@ def test_features_are_those_of_the_vectorizer(documents):
 def test_dcot_is_the_classifier_as_a_user_calls_it(task, documents):
     learned, wanted = documents
     labels = [label if row % 5 == 0 else None for row, label in enumerate(task.labels[task.train])]
-    found, _ = Classifier().predict(learned, labels, wanted)
+    system = Classifier()
+    found, _ = system.predict(system.learn(learned), learned, labels, wanted)
     model = DCoTClassifier(random_state=0).fit(learned.texts, labels)
     assert (found == model.predict(wanted.texts)).all()
 

@@ -156,8 +156,8 @@ def _predicted(
     system = context.system(name)
     labels = [len(task.train) if key["labels"] == ALL else key["labels"] for key in keys]
     if isinstance(system, Classifier):
-        fits = (size * system.seconds + 20 * min(b, 1500) + 6 * b for b in labels)
-        return sum(fits) / 1000, 4e9
+        fits = (n * 0.3 + 10 * min(b, 1500) + 6 * b for b in labels)
+        return (size * system.seconds + sum(fits)) / 1000, 4e9
     settings = context.settings(name)
     learning = system.seconds * size / 1000 * len(settings)
     compared = sum(0.4 * len(settings) * (min(b, 1500) / 1000) ** 3 for b in labels)
@@ -214,11 +214,12 @@ def _classifier_cells(
         (found,) = _candidates(context, task, system.beside, rows, both, wanted)
         vectors = found.blocks[0].values[: len(rows)], found.blocks[0].values[len(rows) :]
     place = {int(row): position for position, row in enumerate(rows)}
+    representation = system.learn(learned)
     for key in missing:
         labels = np.full(len(rows), None, dtype=object)
         for row in task.train[_labelled(task, key)]:
             labels[place[int(row)]] = task.labels[row]
-        predicted, setting = system.predict(learned, list(labels), test, vectors)
+        predicted, setting = system.predict(representation, learned, list(labels), test, vectors)
         yield key, _result(task, key, predicted, setting, None)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 
 from dcot.bench.features import Block, Blocks
 from dcot.bench.systems.base import Learned, Setting, Size, System, grid, groups, share
@@ -36,6 +37,7 @@ class Classifier:
     """``DCoTClassifier().fit(texts, labels)`` with its defaults, its own selection and ridge.
 
     With a pretrained system ``beside`` it, ``fit(texts, labels, vectors=...)`` with its vectors.
+    The representation does not depend on labels, so it is learned once for all sets of labels.
     """
 
     name = "dCoT"
@@ -52,8 +54,14 @@ class Classifier:
         found = {name: repr(value) for name, value in DCoTClassifier().get_params(False).items()}
         return found if self.beside is None else {**found, "beside": self.beside.settings(size)[0]}
 
+    def learn(self, documents: Documents) -> FrozenEstimator:
+        """The representation that ``fit`` would learn from these documents."""
+        kind = DCoT if documents.texts is None else DCoTVectorizer
+        return FrozenEstimator(kind().fit(inputs_of(documents)))
+
     def predict(
         self,
+        representation: FrozenEstimator,
         learned: Documents,
         labels: Sequence[Any],
         test: Documents,
@@ -64,7 +72,7 @@ class Classifier:
         ``vectors`` are those of both, from the system beside.
         """
         known, new = vectors or (None, None)
-        model = DCoTClassifier(random_state=0)
+        model = DCoTClassifier(vectorizer=representation, random_state=0)
         model.fit(inputs_of(learned), list(labels), vectors=known)
         predicted = model.predict(inputs_of(test), vectors=new)
         return np.asarray(predicted), {"chosen": str(model.best_params_)}
