@@ -21,7 +21,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dcot
 from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
+from dcot.classifier import fit as classifier_fit
 from dcot.classifier import learners
+from dcot.classifier import ridge as ridge_module
 from dcot.classifier.estimate import calibrate, probabilities
 from dcot.classifier.labels import read_labels, with_class_weights
 from dcot.classifier.ridge import KernelRidge
@@ -1023,8 +1025,40 @@ def test_many_labels_are_learned_by_features(monkeypatch):
     monkeypatch.setattr(learners, "MAX_KERNEL_LABELS", 50)
     monkeypatch.setattr(learners, "ridge_by_features", fixed := Spy(learners.ridge_by_features))
     many = DCoTClassifier(**options, random_state=0).fit(X, y)
-    assert fixed.calls == 1
+    assert fixed.calls == 2  # of dCoT, and of TF-IDF for the estimate
     assert many.score(X, y) == pytest.approx(usual.score(X, y), abs=0.02)
+
+
+@pytest.mark.parametrize("by_features", [False, True])
+def test_many_labels_are_estimated_with_many_labels(monkeypatch, by_features):
+    """Candidates are judged on a few labels; the estimate is that of the classifier of all."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.4 + 0.4 * (np.arange(200)[:, None] % 3 == np.arange(30) % 3))
+    y = np.array(["a", "b", "c"])[np.arange(200) % 3]
+    monkeypatch.setattr(classifier_fit, "MAX_SELECTION_LABELS", 40)
+    monkeypatch.setattr(learners, "MAX_KERNEL_LABELS", 50 if by_features else 4000)
+    monkeypatch.setattr(ridge_module, "FEATURES_TOL", 1e-6)
+    vectorizer = DCoTVectorizer(n_prototypes=10, dtype="float64")
+    options = {"vectorizer": vectorizer, "class_weight": None, "random_state": 0}
+    model = DCoTClassifier(**options, selection="none").fit(X, y)
+    held, fitted = model._learned.held_out, model._learned
+    assert sorted(held.rows) == sorted(set(held.rows))
+    assert len(held.rows) == (20 if by_features else 200) == model.estimate_.n
+    own = model.cv_results_["param_strength"][model.best_index_]
+    ridge = Ridge(alpha=fitted.alpha * model.strength_ / own)
+    F, targets = model.transform(X), np.where(y[:, None] == model.classes_, 1.0, -1.0)
+    if by_features:
+        rest = np.setdiff1d(np.arange(200), held.rows)
+        expected = ridge.fit(F[rest], targets[rest]).predict(F[held.rows])
+    else:
+        expected = cross_val_predict(ridge, F, targets, cv=LeaveOneOut())
+    np.testing.assert_allclose(held.decisions, expected, atol=1e-4)
+    right = (expected.argmax(1) == targets[held.rows].argmax(1)).mean()
+    assert model.estimate_.dcot.accuracy == pytest.approx(right)
+    # TF-IDF (here: counts of unit length) is judged on the same documents, with as many labels
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    rival = cross_val_predict(RidgeClassifier(alpha=1.0), unit, y, cv=10)
+    assert model.estimate_.tfidf.accuracy == pytest.approx((rival == y).mean(), abs=0.12)
 
 
 class Spy:

@@ -13,8 +13,10 @@ from dcot.classifier.ridge import (
     STRENGTHS,
     KernelRidge,
     finer_alpha,
+    held_out_rows,
     ridge_by_features,
     solve_ridge,
+    solve_with_left_out,
     targets_of,
 )
 
@@ -69,14 +71,34 @@ def test_by_features_equals_scikit_learn(monkeypatch, weighted):
     dense = rng.normal(size=(400, 12)) + rng.normal(size=(3, 12))[codes]
     _, Y = targets_of(codes)
     weights = rng.random(400) + 0.5 if weighted else np.ones(400)
-    generator = np.random.RandomState(0)
-    coef, intercept, alpha = ridge_by_features([x, dense], Y, 8.0, weights, generator)
+    held = held_out_rows(400, np.random.RandomState(0))
+    found = ridge_by_features([x, dense], Y, 8.0, weights, held)
+    coef, intercept, alpha, held_out = found
     assert alpha in 8.0 * np.array(FINER_FACTORS)
     F = np.hstack([x.toarray(), dense])
     expected = Ridge(alpha=alpha).fit(F, Y, sample_weight=weights)
     np.testing.assert_allclose(F @ coef + intercept, expected.predict(F), atol=1e-6)
-    kernel, generator = F @ F.T, np.random.RandomState(0)
-    assert alpha == pytest.approx(finer_alpha(kernel, Y, 8.0, weights, generator))
+    assert alpha == pytest.approx(finer_alpha(F @ F.T, Y, 8.0, weights, held))
+    rest = np.setdiff1d(np.arange(400), held)
+    without = Ridge(alpha=alpha).fit(F[rest], Y[rest], sample_weight=weights[rest])
+    np.testing.assert_allclose(held_out, without.predict(F[held]), atol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_left_out_decisions_of_a_known_strength(data, weighted):
+    """By one inverse, the same as learning again without each document."""
+    F, labels = data
+    Y = targets_of(labels)[1]
+    weights = np.random.default_rng(1).random(len(F)) + 0.5 if weighted else None
+    dual, intercept, held_out = solve_with_left_out(F @ F.T, Y, 0.7, weights)
+    plain = solve_ridge(F @ F.T, Y, 0.7, weights)
+    np.testing.assert_allclose(dual, plain[0])
+    np.testing.assert_allclose(intercept, plain[1])
+    for row in range(0, len(F), 3):
+        rest = np.delete(np.arange(len(F)), row)
+        own = None if weights is None else weights[rest]
+        model = Ridge(alpha=0.7).fit(F[rest], Y[rest], sample_weight=own)
+        np.testing.assert_allclose(held_out[row], model.predict(F[[row]])[0], atol=1e-8)
 
 
 def test_the_least_error_chooses_the_strength(data):
@@ -101,8 +123,10 @@ def test_a_finer_strength_for_more_documents():
     X = rng.normal(size=(60, 40))
     targets = np.sign(X[:, :2] + 0.1 * rng.normal(size=(60, 2)))
     kernel = X @ X.T
-    found = finer_alpha(kernel, targets, 200.0, None, np.random.RandomState(3))
-    held, others = np.split(np.random.RandomState(3).permutation(60), [6])
+    held = held_out_rows(60, np.random.RandomState(3))
+    found = finer_alpha(kernel, targets, 200.0, None, held)
+    others = np.setdiff1d(np.arange(60), held)
+    assert len(held) == 6
     errors = []
     for alpha in (200.0, 100.0, 50.0, 20.0):
         model = Ridge(alpha=alpha).fit(X[others], targets[others])

@@ -21,7 +21,13 @@ from sklearn.svm import LinearSVC
 from dcot.bench.features import Blocks, Coordinates, products
 from dcot.classifier import DCoTClassifier
 from dcot.classifier.labels import read_labels, with_class_weights
-from dcot.classifier.ridge import KernelRidge, finer_alpha, solve_ridge, targets_of
+from dcot.classifier.ridge import (
+    KernelRidge,
+    finer_alpha,
+    held_out_rows,
+    solve_ridge,
+    targets_of,
+)
 from dcot.classifier.selection import best_of
 
 Array = NDArray[Any]
@@ -146,7 +152,8 @@ def ridge_predictions(
     if len(labelled) > choice.compared:
         weights = document_weights(labels[labelled], class_weight)
         kernel = products(blocks, labelled, labelled)
-        alpha = finer_alpha(kernel, targets, alpha, weights, np.random.RandomState(SEED))
+        held = held_out_rows(len(kernel), np.random.RandomState(SEED))
+        alpha = finer_alpha(kernel, targets, alpha, weights, held)
         dual, intercept = solve_ridge(kernel, targets, alpha, weights)
     decisions = products(blocks, test, labelled, np.float32) @ dual + intercept
     return Prediction(classes[decisions.argmax(axis=1)], float(alpha))

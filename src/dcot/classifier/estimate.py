@@ -142,6 +142,8 @@ def held_out_by_fold(ridges: Sequence[KernelRidge], generator: Any) -> Array:
     The choice is made again for each fold, without the fold's own errors.
     """
     n = len(ridges[0].losses)
+    if not n:
+        return ridges[0].held_out
     fold = generator.permutation(np.arange(n) % min(FOLDS, n))
     losses, weights = np.array([ridge.losses for ridge in ridges]), ridges[0].weights
     held_out = np.empty_like(ridges[0].held_out)
@@ -153,32 +155,25 @@ def held_out_by_fold(ridges: Sequence[KernelRidge], generator: Any) -> Array:
 
 
 def estimate(
-    ridges: Sequence[KernelRidge],
-    held_out: Array | None,
-    tfidf: KernelRidge,
-    targets: Array,
-    exclusive: bool,
-    random_state: Any,
+    held_out: Array, tfidf: Array, targets: Array, exclusive: bool, random_state: Any
 ) -> Estimate:
     """Scores from held-out decisions.
 
     Parameters
     ----------
-    ridges : of all candidates
-    held_out : decisions of another learner than ridge, or None
-    tfidf : ridge on the documents as they came
-    targets : documents × classes, ±1, or between for soft labels
+    held_out : decisions of the classifier, documents × classes
+    tfidf : those of ridge on TF-IDF
+    targets : of the same documents, ±1, or between for soft labels
     exclusive : whether a document has one class
     """
     if not len(targets):
         return Estimate.unknown()
     generator = check_random_state(random_state)
-    by_fold = held_out_by_fold(ridges, generator)
     truth = _predictions(targets, exclusive)
     n, counts = len(targets), truth.sum(axis=0)
     rows = {
-        "dCoT": by_fold if held_out is None else held_out,
-        "TF-IDF": tfidf.held_out,
+        "dCoT": held_out,
+        "TF-IDF": tfidf,
         "majority class": np.tile(counts - n / 2, (n, 1)),
     }
     scores = [

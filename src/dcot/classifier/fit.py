@@ -11,11 +11,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from dcot.classifier.embedding import Documents, Embedding, VectorSource
-from dcot.classifier.estimate import Estimate, calibrate, estimate, probabilities
+from dcot.classifier.estimate import (
+    Estimate,
+    calibrate,
+    estimate,
+    held_out_by_fold,
+    probabilities,
+)
 from dcot.classifier.labels import (
     EXCLUSIVE,
     Labels,
@@ -24,9 +32,9 @@ from dcot.classifier.labels import (
     without_duplicates,
     without_zeros,
 )
-from dcot.classifier.learners import fit_linear
+from dcot.classifier.learners import LinearFit, fit_linear, fit_ridge
 from dcot.classifier.reliability import Reliability
-from dcot.classifier.ridge import KernelRidge
+from dcot.classifier.ridge import KernelRidge, held_out_rows
 from dcot.classifier.seeds import Seeds
 from dcot.classifier.selection import (
     Candidate,
@@ -326,9 +334,9 @@ def _finish(
     n_documents: int,
 ) -> FittedClassifier:
     """Learn the final classifier, calibrate it, and estimate how good it is."""
-    labels, judged, used = training.labels, training.judged, training.used
-    targets, exclusive = labels.targets[judged], labels.exclusive
-    learned = training.with_seeds(labelled)
+    labels, used = training.labels, training.used
+    learned, exclusive = training.with_seeds(labelled), labels.exclusive
+    held = held_out_rows(len(learned), check_random_state(options.random_state))
     linear = fit_linear(
         options.estimator,
         _features(selection.fitted, embedding, learned),
@@ -336,21 +344,23 @@ def _finish(
         training.weights,
         selection.ridge,
         used,
+        held,
         options.n_jobs,
         options.random_state,
     )
-    own = None if linear.held_out is None else linear.held_out[: len(judged)]
-    held_out = selection.ridge.held_out if own is None else own
-    counts = training.counts[judged]
+    tfidf = _tfidf(training, learned.terms, linear, held)
+    rows, held_out = training.judged, selection.ridge.held_out
+    if linear.rows is not None and linear.held_out is not None:
+        own = linear.rows < len(training.counts)  # documents, not seed words
+        rows, held_out = linear.rows[own], linear.held_out[own]
+        by_fold = held_out
+    else:
+        generator = check_random_state(options.random_state)
+        by_fold = held_out_by_fold(selection.ridges, generator)
+    targets, counts = labels.targets[rows], training.counts[rows]
     # probabilities are those of documents as they come, so classes count as often as they occur
     temperature, calibrated = calibrate(held_out, targets, counts, exclusive)
     chance = probabilities(held_out, temperature, exclusive)
-    tfidf = KernelRidge.fit(
-        input_kernel(learned.terms[used]),
-        training.targets[used],
-        weights=training.weights[used],
-        judged=len(judged),
-    )
     return FittedClassifier(
         dcot=selection.fitted,
         candidate=selection.best,
@@ -364,16 +374,31 @@ def _finish(
         estimator=linear.estimator,
         temperature=temperature,
         calibrated=calibrated,
-        estimate=estimate(selection.ridges, own, tfidf, targets, exclusive, options.random_state),
+        estimate=estimate(by_fold, tfidf, targets, exclusive, options.random_state),
         reliability=_reliability(chance, targets, counts, exclusive),
-        cv_results=cv_results(selection, targets, exclusive),
+        cv_results=cv_results(selection, labels.targets[training.judged], exclusive),
         best_index=selection.best_index,
         n_documents=n_documents,
         n_labelled=training.n_labelled,
         known_terms=Moments.of(learned.terms).document_frequency > 0,
         labelled_rows=labelled,
-        held_out=HeldOut(training.rows[judged], targets, held_out),
+        held_out=HeldOut(training.rows[rows], targets, held_out),
     )
+
+
+def _tfidf(training: _Training, X: Matrix, linear: LinearFit, held: Array) -> Array:
+    """Held-out decisions of ridge on TF-IDF, for the documents that ``linear`` has them for."""
+    used = training.used
+    targets, weights = training.targets, training.weights
+    ridge = KernelRidge.fit(
+        input_kernel(X[used]), targets[used], weights=weights[used], judged=len(training.judged)
+    )
+    if linear.estimator is not None or linear.rows is None:  # then these are the judged ones
+        return ridge.held_out
+    unit = sp.csr_array(normalize(X)) if sp.issparse(X) else normalize(X)
+    found = fit_ridge([unit], targets, weights, ridge, used, held).held_out
+    assert found is not None
+    return found[linear.rows < len(training.counts)]
 
 
 def _reliability(

@@ -16,7 +16,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from dcot.classifier.labels import Labels
-from dcot.classifier.ridge import KernelRidge, finer_alpha, ridge_by_features, solve_ridge
+from dcot.classifier.ridge import (
+    KernelRidge,
+    finer_alpha,
+    ridge_by_features,
+    solve_ridge,
+    solve_with_left_out,
+)
 from dcot.core.centred import Matrix
 from dcot.core.representation import combined, products
 from dcot.errors import InvalidParameterError
@@ -39,14 +45,15 @@ class LinearFit:
     strength : of the regularisation, in the learner's own units
     estimator : the fitted scikit-learn classifier, one per class with several labels per
         document; None for ridge
-    held_out : decisions for the judged documents by learners that never saw them; None for ridge,
-        whose leave-one-out decisions are known
+    rows, held_out : some of the labelled documents, and decisions for them by learners that never
+        saw them; None where the leave-one-out decisions of the chosen ridge are just these
     """
 
     coef: Array
     intercept: Array
     strength: float
     estimator: Any = None
+    rows: Array | None = None
     held_out: Array | None = None
 
 
@@ -57,6 +64,7 @@ def fit_linear(
     weights: Array,
     ridge: KernelRidge,
     judged: Array,
+    held: Array,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> LinearFit:
@@ -72,22 +80,11 @@ def fit_linear(
     features, labels, weights : of the labelled documents
     ridge : the one that was chosen on the judged documents
     judged : their positions among the labelled ones
+    held : positions of those that are held out where there are more labelled documents than judged
     """
-    if isinstance(kind, str) and kind == "ridge" and len(weights) > MAX_KERNEL_LABELS:
-        generator = check_random_state(random_state)
-        coef, intercept, alpha = ridge_by_features(
-            features, labels.targets, ridge.alpha, weights, generator
-        )
-        return LinearFit(coef.T, intercept, ridge.strength * alpha / ridge.alpha)
-    kernel = products(features, features)
     if isinstance(kind, str) and kind == "ridge":
-        alpha = ridge.alpha
-        if len(kernel) > len(judged):
-            generator = check_random_state(random_state)
-            alpha = finer_alpha(kernel, labels.targets, alpha, weights, generator)
-        dual, intercept = solve_ridge(kernel, labels.targets, alpha, weights)
-        strength = ridge.strength * alpha / ridge.alpha
-        return LinearFit(combined(features, dual).T, intercept, strength)
+        return fit_ridge(features, labels.targets, weights, ridge, judged, held)
+    kernel = products(features, features)
     if labels.kind == "soft":
         raise InvalidParameterError(
             f"soft labels are learned by estimator='ridge', got {kind!r}: use it, or give each "
@@ -104,7 +101,39 @@ def fit_linear(
     held_out = _held_out(
         estimator, span[judged], labels.take(judged), weights[judged], n_jobs, random_state
     )
-    return LinearFit(combined(features, dual).T, intercept, strength, found, held_out)
+    return LinearFit(combined(features, dual).T, intercept, strength, found, judged, held_out)
+
+
+def fit_ridge(
+    features: Sequence[Matrix],
+    targets: Array,
+    weights: Array,
+    ridge: KernelRidge,
+    judged: Array,
+    held: Array,
+) -> LinearFit:
+    """Ridge on all labelled documents, its strength from the one on the judged documents.
+
+    With more documents than judged, decisions for all of them are left out again; with very many,
+    those for the documents that are held out.
+    """
+    alpha, rows, held_out = ridge.alpha, None, None
+    if len(weights) > MAX_KERNEL_LABELS:
+        coef, intercept, alpha, held_out = ridge_by_features(
+            features, targets, alpha, weights, held
+        )
+        rows = held
+    else:
+        kernel = products(features, features)
+        if len(kernel) > len(judged):
+            alpha = finer_alpha(kernel, targets, alpha, weights, held)
+            dual, intercept, held_out = solve_with_left_out(kernel, targets, alpha, weights)
+            rows = np.arange(len(kernel))
+        else:
+            dual, intercept = solve_ridge(kernel, targets, alpha, weights)
+        coef = combined(features, dual)
+    strength = ridge.strength * alpha / ridge.alpha
+    return LinearFit(coef.T, intercept, strength, None, rows, held_out)
 
 
 def _tuned(

@@ -666,8 +666,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         polars.DataFrame
             The worst first: ``document``, its place among the documents of ``fit`` or ``refit``
             (of copies, that of the first), ``label``, ``suggested``, and ``label_probability`` and
-            ``suggested_probability``, both held out. With more than 1500 labels, a random 1500 of
-            them are judged.
+            ``suggested_probability``, both held out. With more than 4000 labels, a random
+            tenth of them is judged, at most 1000.
         """
         fitted = self._fitted()
         return label_issues_of(fitted).to_frame(fitted.classes)

@@ -132,27 +132,53 @@ def solve_ridge(
     kernel: Array, targets: Array, alpha: float, weights: Array | None = None
 ) -> tuple[Array, Array]:
     """Dual coefficients and intercept at a known strength: one factorisation."""
+    return _solve(kernel, targets, alpha, weights)[:2]
+
+
+def solve_with_left_out(
+    kernel: Array, targets: Array, alpha: float, weights: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """As ``solve_ridge``, and the leave-one-out decisions for every document, by an inverse."""
+    dual, intercept, factor, solved = _solve(kernel, targets, alpha, weights)
+    weights = np.ones(len(kernel)) if weights is None else weights
+    inverse = scipy.linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)[0]
+    # LAPACK leaves the other triangle as it was
+    diagonal = np.array([column[k:] @ column[k:] for k, column in enumerate(inverse.T)])
+    residual = _without_own(alpha * solved, alpha * diagonal, weights)
+    return dual, intercept, targets - residual
+
+
+def _solve(
+    kernel: Array, targets: Array, alpha: float, weights: Array | None
+) -> tuple[Array, Array, Array, Array]:
+    """Dual coefficients, intercept, the Cholesky factor of the system and its solution."""
     weights = np.ones(len(kernel)) if weights is None else weights
     centring = _Centring(kernel, weights)
     system = centring.kernel
     np.einsum("ii->i", system)[:] += alpha
     centre = centring.share @ targets
     right = centring.root[:, None] * (targets - centre)
-    factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-    return centring.undo(scipy.linalg.cho_solve(factor, right, check_finite=False), centre)
+    # the transpose is the same matrix, in the order of memory that LAPACK overwrites
+    factor = scipy.linalg.cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)
+    solved = scipy.linalg.cho_solve(factor, right, check_finite=False)
+    return *centring.undo(solved, centre), factor[0], solved
+
+
+def held_out_rows(n: int, generator: Any) -> Array:
+    """Which of n documents are held out to choose the strength for all of them: a tenth."""
+    return np.asarray(generator.permutation(n)[: min(n // 10, MAX_FINER_HELD_OUT)])
 
 
 def finer_alpha(
-    kernel: Array, targets: Array, alpha: float, weights: Array | None, generator: Any
+    kernel: Array, targets: Array, alpha: float, weights: Array | None, held: Array
 ) -> float:
     """The strength for all documents, where ``alpha`` was chosen on some of them.
 
-    With more documents a weaker one is often better. A tenth of them is held out to say so.
+    With more documents a weaker one is often better. Those held out say so.
     """
     n = len(kernel)
     weights = np.ones(n) if weights is None else weights
-    order = generator.permutation(n)
-    held, others = np.split(order, [min(n // 10, MAX_FINER_HELD_OUT)])
+    others = np.setdiff1d(np.arange(n), held)
     inner, outer = kernel[np.ix_(others, others)], kernel[np.ix_(held, others)]
     errors = {}
     for factor in FINER_FACTORS:
@@ -167,28 +193,26 @@ def ridge_by_features(
     targets: Array,
     alpha: float,
     weights: Array,
-    generator: Any,
-) -> tuple[Array, Array, float]:
+    held: Array,
+) -> tuple[Array, Array, float, Array]:
     """Coefficients, intercept and strength where documents are more than an n × n matrix allows.
 
     Conjugate gradients in the space of the features: memory and time grow with the documents, and
-    one Krylov space serves every strength. As in ``finer_alpha``, a tenth is held out to choose.
+    one Krylov space serves every strength. As in ``finer_alpha``, those held out choose it; the
+    decisions for them, by the model that has not seen them, come last.
     """
-    n = len(targets)
-    order = generator.permutation(n)
-    held, others = np.split(order, [min(n // 10, MAX_FINER_HELD_OUT)])
+    others = np.setdiff1d(np.arange(len(targets)), held)
     alphas = alpha * np.array(FINER_FACTORS)
-    inner, outer = ([part[np.sort(rows)] for part in parts] for rows in (others, held))
-    tried = _by_features(inner, targets[np.sort(others)], alphas, weights[np.sort(others)])
+    inner, outer = ([part[rows] for part in parts] for rows in (others, held))
+    tried = _by_features(inner, targets[others], alphas, weights[others])
     del inner
-    truth, own = targets[np.sort(held)], weights[np.sort(held)]
+    decisions = [_times(outer, coef) + intercept for coef, intercept in tried]
     errors = [
-        float(own @ ((truth - _times(outer, coef) - intercept) ** 2).sum(axis=1))
-        for coef, intercept in tried
+        float(weights[held] @ ((targets[held] - found) ** 2).sum(axis=1)) for found in decisions
     ]
-    best = alphas[int(np.argmin(errors))]
-    ((coef, intercept),) = _by_features(parts, targets, np.array([best]), weights)
-    return coef, intercept, float(best)
+    best = int(np.argmin(errors))
+    ((coef, intercept),) = _by_features(parts, targets, alphas[best : best + 1], weights)
+    return coef, intercept, float(alphas[best]), decisions[best]
 
 
 def _by_features(
@@ -249,6 +273,14 @@ def _left_out(
     """Target minus prediction for each document, by a model that never saw it."""
     shrunk = alpha / (values + alpha)
     residual = vectors @ (shrunk[:, None] * rotated)
-    # 1 − leverage; the intercept costs every document its share of itself
-    slack = spread @ shrunk - centring.share
-    return np.asarray(residual / (centring.root * np.maximum(slack, 1e-12))[:, None])
+    return _without_own(residual, spread @ shrunk, centring.root**2)
+
+
+def _without_own(residual: Array, slack: Array, weights: Array) -> Array:
+    """Residuals of models without the document, from those of the model with it.
+
+    ``residual`` is that of the weighted documents; ``slack`` is 1 − leverage. The intercept costs
+    every document its share of itself.
+    """
+    slack = np.maximum(slack - weights / weights.sum(), 1e-12)
+    return np.asarray(residual / (np.sqrt(weights) * slack)[:, None])
