@@ -24,9 +24,7 @@ TEXTS = [
 ]
 NAMES = {
     "texts": TEXTS,
-    "labelled": [0, 2],
-    "y": ["oil", "stocks"],
-    "labels": ["oil", None, "stocks", None, None, None],
+    "labels": ["oil", "oil", "stocks", "stocks", None, None],
     "new_texts": ["opec"],
     "labelled_texts": ["crude oil", "opec output", "nasdaq fell", "stocks and shares"],
     "topics": ["oil", "oil", "stocks", "stocks"],
