@@ -54,6 +54,7 @@ def test_code_runs(page, capsys):
         exec(compile(block, page, "exec"), namespace)
 
 
+@pytest.mark.filterwarnings("ignore:dCoT .* does not beat TF-IDF")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_code_of_the_page_on_scaling_runs(tmp_path):
     pytest.importorskip("dask")
