@@ -1,4 +1,4 @@
-"""What mkdocs does besides Markdown: tutorials are run, formulas and the command's help rendered.
+"""What mkdocs does besides Markdown: tutorials are run; tables, formulas and help are put in.
 
 A tutorial is a plain Python file in ``docs/tutorials``. ``# %%`` starts a cell, the comment lines
 right after it are its text. A page shows each cell, what it printed, and its last value if that is
@@ -24,9 +24,12 @@ from dcot.cli.app import application
 
 DOCS = Path(__file__).parent
 FORMULA = re.compile(r"```math\n(.+?)```|\$`(.+?)`\$", re.S)
+# a line with nothing but a link to a table: the site shows the table in its place
+TABLE = re.compile(r"^\[[^\]\n]+\]\(((?:\.\./)*(?:tables|experiments)/[\w-]+\.md)\)$", re.M)
+PROMPTS = re.compile(r"^```python\n(?=>>> )", re.M)
 VERDICT = "<!-- verdict -->"  # the main result, once ``dcot bench paper --docs`` has written it
 NOT_YET = (
-    "*The run of this version is not published yet. The complete results are of an earlier one.*"
+    "*This version has not been measured yet. The complete results are those of an earlier one.*"
 )
 RUN = os.environ.get("DCOT_DOCS_RUN") != "0"
 
@@ -44,7 +47,10 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    folder = (DOCS / page.file.src_uri).parent
+    markdown = TABLE.sub(lambda link: (folder / link[1]).read_text(encoding="utf-8"), markdown)
+    markdown = PROMPTS.sub("```pycon\n", markdown)  # so that the copy button leaves prompts out
     if VERDICT in markdown:
         found = DOCS / "experiments" / "verdict.md"
         text = found.read_text(encoding="utf-8") if found.exists() else NOT_YET
@@ -53,7 +59,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def _formula(match: re.Match[str]) -> str:
-    """MathML, which browsers draw by themselves."""
+    """MathML, which browsers draw without a script."""
     from latex2mathml.converter import convert
 
     block, inline = match.groups()

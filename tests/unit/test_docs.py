@@ -8,6 +8,7 @@ import pkgutil
 import re
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -96,7 +97,9 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_tables_come_from_the_benchmarks():
-    for table in re.findall(r'--8<-- "(.+?)"', (DOCS / "defaults.md").read_text()):
+    tables = re.findall(r"^\[.+\]\((tables/.+)\)$", (DOCS / "defaults.md").read_text(), re.M)
+    assert len(tables) > 5
+    for table in tables:
         found = (DOCS / table).read_text()
         # one table, or one of accuracy and one of macro-F1 under their titles
         assert re.match(r"\| change \||\*\*[a-z]+: change in accuracy.*\n\n\| change \|", found)
@@ -150,6 +153,16 @@ def test_the_page_of_the_command_has_the_help_of_every_command():
     page = hooks["command_help"]()
     for title in ("dcot train", "dcot search", "dcot bench paper"):
         assert f"# {title}\n\n```text\nUsage: {title}" in page
+
+
+def test_links_to_tables_become_tables_and_prompts_are_marked():
+    hooks = runpy.run_path(str(DOCS / "hooks.py"))
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="coming-from/index.md"))
+    source = "Text.\n\n[A table](../tables/install.md)\n\n```python\n>>> 1\n1\n\n```\n"
+    shown = hooks["on_page_markdown"](source, page=page)
+    assert (DOCS / "tables" / "install.md").read_text() in shown
+    assert "](../tables" not in shown
+    assert "```pycon\n>>> 1" in shown
 
 
 def test_cells_of_a_tutorial():
