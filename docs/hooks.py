@@ -27,6 +27,7 @@ FORMULA = re.compile(r"```math\n(.+?)```|\$`(.+?)`\$", re.S)
 # a line with nothing but a link to a table: the site shows the table in its place
 TABLE = re.compile(r"^\[[^\]\n]+\]\(((?:\.\./)*(?:tables|experiments)/[\w-]+\.md)\)$", re.M)
 PROMPTS = re.compile(r"^```python\n(?=>>> )", re.M)
+DIRECTIVE = re.compile(r"  # doctest: .+$", re.M)  # for the tests, not for readers
 VERDICT = "<!-- verdict -->"  # the main result, once ``dcot bench paper --docs`` has written it
 NOT_YET = (
     "*This version has not been measured yet. The complete results are those of an earlier one.*"
@@ -50,6 +51,7 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     folder = (DOCS / page.file.src_uri).parent
     markdown = TABLE.sub(lambda link: (folder / link[1]).read_text(encoding="utf-8"), markdown)
+    markdown = DIRECTIVE.sub("", markdown)
     markdown = PROMPTS.sub("```pycon\n", markdown)  # so that the copy button leaves prompts out
     if VERDICT in markdown:
         found = DOCS / "experiments" / "verdict.md"
@@ -94,7 +96,7 @@ def tutorial(path: Path) -> tuple[str, dict[str, bytes]]:
             name = f"{path.stem}-{len(pictures) + 1}.png"
             pictures[name] = _png(value)
             parts.append(f"![]({name})")
-    source = f"*This page is `docs/tutorials/{path.name}`, run when the documentation was built.*"
+    source = f"*This page was made by running `docs/tutorials/{path.name}`.*"
     return "\n\n".join([*parts, source]) + "\n", pictures
 
 

@@ -19,8 +19,8 @@ print(
 )
 
 # %%
-# Parameters of every part have their own names: those of counting (`min_df`), of
-# weighting (`sublinear_tf`) and of dCoT (`noise`, `n_prototypes`, …).
+# The vectorizer has the parameters of counting (`min_df`, `stop_words`, …), of
+# weighting (`sublinear_tf`, …) and of dCoT (`noise`, `n_prototypes`, …).
 grid = {
     "dcot__noise": [0.5, 0.9],
     "dcot__n_prototypes": [300, 1000],
@@ -35,7 +35,7 @@ for row in search.cv_results_["rank_test_score"].argsort():
     print("  ".join(f"{value:>12}" for value in values), f"  {mean:8.1%}")
 
 # %%
-# The chosen pipeline, on documents that the search has not seen:
+# The best pipeline, on documents that the search has not seen:
 print(search.best_params_)
 print(
     f"{search.score(corpus.test_texts, corpus.test_labels):.1%} of the test documents"
@@ -44,10 +44,9 @@ print(
 # %%
 # ## Is it worth it?
 #
-# With many labels, a search like this can find a little. With few, the differences
-# are smaller than the noise of the estimate, and the documents without a label are
-# left out: a pipeline learns from labelled documents only.
-# [`DCoTClassifier`](../classifier.md) learns from all documents, and makes its few
-# choices by leave-one-out.
+# With many labels, a search like this can gain a little. With few, the differences
+# are smaller than the noise of the estimate. And a pipeline learns from labelled
+# documents only. [`DCoTClassifier`](../classifier.md) learns from all documents, and
+# chooses its few settings by leave-one-out.
 #
 # Next: [short texts, with word vectors](short_texts.md).

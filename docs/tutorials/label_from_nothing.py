@@ -1,14 +1,14 @@
 """# Label a corpus from nothing
 
-You have documents and no labels. dcot chooses the documents that are worth your time,
-learns from each answer, and tells you which answers look wrong. Here the corpus knows
-the answers and stands in for you.
+You have documents and no labels. dcot suggests documents that are worth labelling,
+learns from your labels, and points out those that look wrong. On this page the labels
+come from the corpus; in reality they come from you.
 """
 
 # %%
 # ## The first batch
 #
-# Before there is any label, `suggest` spreads its choice over the corpus.
+# Before there is any label, `suggest` chooses documents from all over the corpus.
 import numpy as np
 
 from dcot import DCoTClassifier, datasets, plots
@@ -18,20 +18,20 @@ texts, answers = np.array(corpus.train_texts), corpus.train_labels
 
 labels = np.full(len(texts), None)
 first = DCoTClassifier().suggest(texts, 34)
-labels[first] = answers[first]  # this is where you would read and answer
+labels[first] = answers[first]  # here you would read the texts and label them
 for row in first[:3]:
     print(f"{labels[row]:>10}  {texts[row][:70]}")
 
 # %%
-# Thirty-four answers are enough to meet almost every topic.
+# Thirty-four labels cover almost every topic.
 print(len(set(labels[first])), "topics in", len(first), "labels")
 
 # %%
-# ## Learn, ask, answer
+# ## Label, refit, repeat
 #
-# `fit` learns from all the texts, and takes seconds. After that only the labels
-# change: `refit` keeps the features and takes a moment. `suggest` names the
-# documents that would teach the model most.
+# `fit` learns from all the texts and takes seconds. After that only the labels
+# change: `refit` keeps the features and is much faster. `suggest` returns the
+# documents whose labels would help most.
 model = DCoTClassifier().fit(texts, labels)
 suggested = {34: [model.score(corpus.test_texts, corpus.test_labels)]}
 while (count := sum(label is not None for label in labels)) < 154:
@@ -42,7 +42,7 @@ while (count := sum(label is not None for label in labels)) < 154:
     suggested[count + 40] = [model.score(corpus.test_texts, corpus.test_labels)]
 
 # %%
-# For comparison, as many labels drawn at random, three times.
+# For comparison, the same number of labels, drawn at random three times:
 random: dict[int, list[float]] = {count: [] for count in suggested}
 for seed in range(3):
     order = np.random.default_rng(seed).permutation(len(texts))
@@ -56,9 +56,9 @@ plots.label_curves({"at random": random, "suggested": suggested})
 # %%
 # ## Which answers look wrong?
 #
-# Everybody mislabels now and then. Let us give three documents a wrong topic. Each
-# label is judged by a model that has not seen it, and those that the other labels
-# contradict are listed, the worst first.
+# Everybody mislabels now and then. Let us give three documents a wrong topic.
+# `label_issues` compares each label with the prediction of a model that has not seen
+# it, and lists the most doubtful ones first.
 wrong = first[:3]
 labels[wrong] = ["chess", "sailing", "weather"]
 model.refit(texts, labels)
@@ -68,8 +68,8 @@ for row in issues.head(5).iter_rows(named=True):
     print(f"{row['label']:>10} → {row['suggested']:<10} {planted}")
 
 # %%
-# ## The same with the mouse and the keyboard
+# ## The same in the browser
 #
 # `dcot label news.csv --text body -o labels.csv` opens a page that does all of
-# this, one key per label: [Label in the browser](../label.md). What the model makes
-# of words is the [next page](read_a_model.md).
+# this, with one key per label: [Label in the browser](../label.md). Next: [read what
+# a model has learned](read_a_model.md).

@@ -1,10 +1,11 @@
 """# A million documents
 
-A fit is a few sums over documents, so the documents need not be in memory. They are
-read from files, batch by batch.
+A fit needs only sums over documents, so the documents need not be in memory. dcot
+reads them from files, batch by batch.
 
-The texts on this page are made up, from words of the embedded corpus. To keep the
-page quick there are few of them; raise `DOCUMENTS` to try your own machine.
+The texts on this page are generated from the corpus that is included in dcot. There
+are only 20,000, so that the page builds quickly. Set `DOCUMENTS` to a million to try
+it on your machine.
 """
 
 # %%
@@ -13,7 +14,7 @@ DOCUMENTS = 20_000
 # %%
 # ## Some files
 #
-# Each text takes words from two documents of one topic.
+# Each text mixes words from two documents of the same topic.
 import json
 import tempfile
 from pathlib import Path
@@ -43,8 +44,8 @@ print(f"{DOCUMENTS:,} texts, {sum(path.stat().st_size for path in paths) / 1e6:.
 # %%
 # ## Fit from files
 #
-# `memory_limit` bounds what the fit may use. The plan says what is kept, and what
-# it is expected to cost.
+# `memory_limit` limits the memory of the fit. The plan says what is kept in memory
+# and how much it takes.
 source = TextSource(paths, column="text")
 model = DCoTVectorizer(n_prototypes=500, n_layers=1, memory_limit="1GB").fit(source)
 plan = model.dcot_.plan_
@@ -54,8 +55,8 @@ print(
 print(f"{len(model.vocabulary_):,} terms of {model.dcot_.n_documents_:,.0f} documents")
 
 # %%
-# The model is that of a fit in memory, to the accuracy of the solver. The cosine
-# between the two:
+# The model is the same as that of a fit in memory, up to the accuracy of the solver.
+# This is the cosine between the two:
 in_memory = DCoTVectorizer(n_prototypes=500, n_layers=1).fit(list(source.files))
 text = ["parsley and garlic in the pan"]
 print(f"{(model.encode(text) @ in_memory.encode(text).T).item():.5f}")
@@ -63,8 +64,8 @@ print(f"{(model.encode(text) @ in_memory.encode(text).T).item():.5f}")
 # %%
 # ## Features to a file
 #
-# `transform_to` writes as it goes. After a crash or a full disk, the same call goes
-# on where it stopped.
+# `transform_to` writes batch by batch. After a crash or a full disk, the same call
+# continues where it stopped.
 model.transform_to(source, folder / "features.npy")
 features = np.load(folder / "features.npy", mmap_mode="r")
 print(features.shape, features.dtype)
@@ -72,6 +73,6 @@ print(features.shape, features.dtype)
 # %%
 # ## More machines
 #
-# The same fit on a Dask cluster, what a billion documents would cost, and
-# measurements up to a million: [Larger than memory](../scaling.md). Next: [deploy a
-# model](deploy.md).
+# [Larger than memory](../scaling.md) shows the same fit on a Dask cluster, how to
+# train a classifier on the result, and measurements with up to a million documents.
+# Next: [deploy a model](deploy.md).

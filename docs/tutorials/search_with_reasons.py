@@ -1,15 +1,14 @@
 """# Search, with reasons
 
-Find documents by what they mean and by the words they contain, and see why each was
-found.
+Find documents by meaning and by words, and see why each was found.
 """
 
 # %%
 # ## An index
 #
-# The first `add` learns the words of your documents. `RETRIEVAL` are the settings
-# for search; here they are given by hand, to leave out English stop words.
-# `SearchIndex(store_texts=True)` alone would do.
+# `SearchIndex(store_texts=True)` is all you need: the first `add` fits a model on your
+# documents. Here we pass a vectorizer to leave out English stop words. `RETRIEVAL`
+# has the settings for search.
 from dcot import DCoTVectorizer, SearchIndex, datasets
 from dcot.search import RETRIEVAL
 
@@ -21,15 +20,16 @@ print(index.search("courtroom lawyer", k=5))
 # %%
 # ## Why was it found?
 #
-# Every hit has two reasons: `BM25`, the words it shares with the query, and
-# `cosine`, what both mean. A hit with a BM25 of zero shares no word with the query.
+# There are two reasons for a hit: `BM25` measures the words it shares with the query,
+# and `cosine` compares their meanings. Hits with a BM25 of zero share no word with the
+# query:
 hits = index.search("courtroom lawyer", k=100)
 by_meaning = [hit for hit in hits if hit.bm25 == 0][:2]
 for hit in by_meaning:
     print(f"{hit.metadata['topic']}, cosine {hit.similarity:.2f}: {hit.text}")
 
 # %%
-# What both mean is the link. Ask the model of the index.
+# To see what connects them, compare their prototypes:
 explain = index.model_.explain
 query = dict(explain("courtroom lawyer").layer(1).top(40))
 for hit in by_meaning:
@@ -42,9 +42,10 @@ for hit in by_meaning:
 # %%
 # ## Words or meaning?
 #
-# `hybrid` is the share of meaning in the score: 0 is BM25 alone, 1 meaning alone,
-# and 0.5 the default. BM25 finds only documents with the words of the query.
-for share in (0, 0.5, 1.0):
+# `hybrid` is the share of meaning in the score: 0 is BM25 alone, 1 is meaning alone.
+# By default each query gets its own share. BM25 finds only documents that contain
+# words of the query.
+for share in (0, 0.5, 1):
     hits = index.search("courtroom lawyer", k=20, hybrid=share)
     about = [hit.metadata["topic"] for hit in hits].count("law")
     print(f"hybrid={share}: {len(hits)} found, {about} about law")
@@ -55,4 +56,5 @@ print(index.search("water", k=3, where={"topic": "cooking"}))
 print(index.similar(0, k=3))
 
 # %%
-# More, and how good it is beside BM25: [Search](../search.md).
+# More about search, and how it compares with BM25: [Search](../search.md). Next: [a
+# pipeline with GridSearchCV](grid_search.md).

@@ -1,15 +1,15 @@
-"""# Short texts, with word vectors beside
+"""# Short texts, with word vectors
 
-Titles and messages say little about each other: too few words occur twice. Vectors
-that were trained on other text know the words already. dcot takes them beside its own
-features.
+Short texts have few words in common, so there is little to learn from. Word vectors
+that were trained on other text already know the words. dcot can use them in addition
+to its own features.
 """
 
 # %%
 # ## Few words
 #
-# The first sixteen words of each text of the embedded corpus, where the topic is
-# often not yet clear, and 100 labels.
+# We use 100 labels and the first sixteen words of each text, in which the topic is
+# often not clear yet.
 import numpy as np
 
 from dcot import DCoTClassifier, DCoTVectorizer, datasets
@@ -29,8 +29,8 @@ print(beginnings(corpus.train_texts, 16)[2])
 # %%
 # ## Without and with vectors
 #
-# `"wordllama"` are static vectors of 256 numbers that come inside a package: no
-# network, no GPU, no PyTorch. `pip install "dcot[embedding]"` installs it.
+# `"wordllama"` is a package of static vectors with 256 dimensions. It needs no network,
+# no GPU and no PyTorch. The extra `embedding` installs it.
 for words in (16, 100):
     train, test = (
         beginnings(t, words) for t in (corpus.train_texts, corpus.test_texts)
@@ -43,17 +43,17 @@ for words in (16, 100):
         print(f"{words:3} words, vectors: {embedding!s:9}  {score:.1%}")
 
 # %%
-# The vectors help short texts most. How much they count was chosen by leave-one-out
-# on the labelled texts; 0 would leave them out.
+# Short texts gain most. Leave-one-out on the labelled texts chose the weight of the
+# vectors; 0 would leave them out.
 print(model.best_params_["embedding"])
 
 # %%
 # ## Still readable
 #
-# A decision is still a sum over words; `encoder` is the part of the vectors.
+# A decision is still a sum. `encoder` is the share of the vectors.
 print(model.explain("The goalkeeper blamed the wind"))
 
 # %%
-# Your own vectors, or an encoder, work in the same way: [Word vectors and
+# Your own vectors and encoders work in the same way: [Word vectors and
 # encoders](../classifier.md#word-vectors-and-encoders). Next: [a million
 # documents](million_documents.md).
