@@ -123,7 +123,7 @@ def _png(figure: Any) -> bytes:
 def command_help() -> str:
     """A page with the help of every command."""
     app = application()
-    parts = ["# The command's help", _help(app)]
+    parts = ["# Command-line help", _help(app)]
     for name, command in typer.main.get_command(app).commands.items():
         parts += [f"## dcot {name}", _help(app, name)]
         for inner in getattr(command, "commands", ()):

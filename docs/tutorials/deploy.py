@@ -47,9 +47,8 @@ print(loaded.predict(["chop the parsley and simmer the sauce"]))
 loaded.predict(corpus.test_texts[:1])  # the first call compiles
 start = time.perf_counter()
 loaded.predict(corpus.test_texts)
-print(
-    f"{len(corpus.test_texts) / (time.perf_counter() - start):,.0f} documents per second"
-)
+rate = len(corpus.test_texts) / (time.perf_counter() - start)
+print(f"{rate:,.0f} documents per second")
 
 # %%
 # ## A web service

@@ -158,7 +158,8 @@ def test_the_page_of_the_command_has_the_help_of_every_command():
 def test_links_to_tables_become_tables_and_prompts_are_marked():
     hooks = runpy.run_path(str(DOCS / "hooks.py"))
     page = SimpleNamespace(file=SimpleNamespace(src_uri="coming-from/index.md"))
-    source = "Text.\n\n[A table](../tables/install.md)\n\n```python\n>>> 1  # doctest: +SKIP\n1\n\n```\n"
+    code = "```python\n>>> 1  # doctest: +SKIP\n1\n\n```\n"
+    source = f"Text.\n\n[A table](../tables/install.md)\n\n{code}"
     shown = hooks["on_page_markdown"](source, page=page)
     assert (DOCS / "tables" / "install.md").read_text() in shown
     assert "](../tables" not in shown
