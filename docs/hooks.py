@@ -50,7 +50,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     folder = (DOCS / page.file.src_uri).parent
-    markdown = TABLE.sub(lambda link: (folder / link[1]).read_text(encoding="utf-8"), markdown)
+    markdown = TABLE.sub(lambda link: _table(folder / link[1]), markdown)
     markdown = DIRECTIVE.sub("", markdown)
     markdown = PROMPTS.sub("```pycon\n", markdown)  # so that the copy button leaves prompts out
     if VERDICT in markdown:
@@ -58,6 +58,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         text = found.read_text(encoding="utf-8") if found.exists() else NOT_YET
         markdown = markdown.replace(VERDICT, text)
     return FORMULA.sub(_formula, markdown)
+
+
+def _table(path: Path) -> str:
+    """The table in a file; values such as "1.0 / 2.0 / 3.0" stay on one line."""
+    return re.sub(r"(?<=[\d–]) / (?=[-+\d–])", "\u00a0/\u00a0", path.read_text(encoding="utf-8"))
 
 
 def _formula(match: re.Match[str]) -> str:
