@@ -23,7 +23,7 @@ for row in first[:3]:
     print(f"{labels[row]:>10}  {texts[row][:70]}")
 
 # %%
-# Thirty-four labels cover almost every topic.
+# How many of the 17 topics do these documents cover?
 print(len(set(labels[first])), "topics in", len(first), "labels")
 
 # %%
