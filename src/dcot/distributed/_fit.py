@@ -17,8 +17,8 @@ from dcot.distributed._leaves import (
     pick,
     read_some,
 )
-from dcot.distributed._partitions import Failed, Partition, Recipe, partitions_of
-from dcot.distributed._running import LostError, Options, compute, connected, shared
+from dcot.distributed._partitions import Failed, Partition, partitions_of
+from dcot.distributed._running import LostError, Options, compute, connected, settle, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.runtime.progress import Progress, announce, progress_for, silent
@@ -81,9 +81,9 @@ class DaskPasses:
         steps = shared(self.steps, None)
         for partition in self._remaining():
             start = self._starts().get(partition.name, 0)
-            options = (self.options.retries, self.options.on_error)
+            options = (start, steps, self.options.retries, self.options.on_error)
             task = delayed(read_some, pure=False)
-            value = task(partition.value, partition.name, start, steps, *options)
+            value = task(partition.recipe, partition.inputs, partition.name, *options)
             (documents,) = compute([value], self.options)
             if not isinstance(documents, Failed) and count_of(documents):
                 return documents
@@ -128,8 +128,8 @@ class DaskPasses:
     def _leaves(self) -> list[list[Partition]]:
         """Partitions by task, in order.
 
-        A partition has a task of its own if Dask has computed it already, if it shares tasks with
-        others, or while its size is not known.
+        A partition has a task of its own if it needs something that Dask has computed, which is
+        where the task should be, and while its size is not known.
         """
         sizes, remaining = self.state["sizes"], self._remaining()
         threads = _threads(self.options.client)
@@ -139,7 +139,7 @@ class DaskPasses:
         leaves: list[list[Partition]] = []
         filled = 0.0
         for partition in remaining:
-            alone = partition.name not in sizes or not isinstance(partition.value, Recipe)
+            alone = not sizes.get(partition.name) or bool(partition.inputs)
             size = most if alone else sizes[partition.name]
             # a little more, rather than one more task for the rest
             if not leaves or alone or filled + size / 2 > most:
@@ -172,10 +172,11 @@ class DaskPasses:
         options = (self.options.retries, self.options.on_error)
         made = []
         for leaf in leaves:
-            values = [partition.value for partition in leaf]
+            recipes = [partition.recipe for partition in leaf]
+            inputs = [partition.inputs for partition in leaf]
             names = [(partition.name, starts.get(partition.name, 0)) for partition in leaf]
             add = delayed(add_partitions, pure=False)
-            made.append(add(values, names, steps, all_groups, *options))
+            made.append(add(recipes, inputs, names, steps, all_groups, *options))
         roots = []
         for number, group in enumerate(groups):
             given = shared([without_data(one) for one in group], client)
@@ -342,10 +343,11 @@ def fit(
         raise InvalidTypeError(f"got a {type(model).__name__}, expected a DCoT or a DCoTVectorizer")
     if on_error not in ("raise", "skip"):
         raise InvalidParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
-    partitions = partitions_of(collection, column, apart=on_error == "skip")
+    partitions = partitions_of(collection, column, apart=on_error == "skip", retries=retries)
     with connected(cluster) as client:
-        cluster_options = Options(client, retries, on_error, timeout)
+        options = Options(client, retries, on_error, timeout)
         dcot = model if isinstance(model, DCoT) else model.new_parts()[1]
-        passes = DaskPasses(partitions, cluster_options, progress_for(dcot.verbose))
+        passes = DaskPasses(partitions, options, progress_for(dcot.verbose))
+        passes.skipped.update(settle(partitions, options))
         model.fit_passes(passes, sparse_parts=True)
     return model

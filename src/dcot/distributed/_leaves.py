@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dcot.distributed._partitions import Failed, failed, load
+from dcot.distributed._partitions import Failed, Recipe, failed, load
 from dcot.errors import DcotError
 from dcot.stream import Sum
 from dcot.stream.passes import Block, count_of
 from dcot.stream.sources import named
+from dcot.text.batch import Texts
 
 # Matrices are stacked up to this many bytes: every addition copies a sparse sum.
 STACK_BYTES = 192e6
@@ -85,7 +86,8 @@ class Leaf:
 
 
 def add_partitions(
-    values: list[Any],
+    recipes: list[Recipe],
+    inputs: list[list[Any]],
     names: list[tuple[str, int]],
     steps: Any,
     groups: Any,
@@ -94,11 +96,12 @@ def add_partitions(
 ) -> list[Part]:
     """A task: read partitions, take each through the steps, and add up; a part for every group.
 
-    ``names`` has the name of each partition and the place of its first document in the corpus.
+    ``inputs`` has what each recipe wants, ``names`` the name of each partition and the place of its
+    first document in the corpus.
     """
     leaf = Leaf([one for group in groups.value for one in group])
-    for value, (name, start) in zip(values, names, strict=True):
-        leaf.take(name, read(value, name, start, steps, retries, on_error))
+    for recipe, given, (name, start) in zip(recipes, inputs, names, strict=True):
+        leaf.take(name, read(recipe, given, name, start, steps, retries, on_error))
     whole = leaf.finish()
     parts, first = [], 0
     for group in groups.value:
@@ -109,9 +112,17 @@ def add_partitions(
     return parts
 
 
-def read(value: Any, name: str, start: int, steps: Any, retries: int, on_error: str) -> Any:
+def read(
+    recipe: Recipe,
+    given: list[Any],
+    name: str,
+    start: int,
+    steps: Any,
+    retries: int,
+    on_error: str,
+) -> Any:
     """The documents of a partition, taken through the steps; ``Failed`` if it may be skipped."""
-    documents = load(value, name, retries, on_error)
+    documents = load(recipe, given, name, retries, on_error)
     if isinstance(documents, Failed):
         return documents
     try:
@@ -122,9 +133,9 @@ def read(value: Any, name: str, start: int, steps: Any, retries: int, on_error: 
     return documents
 
 
-def read_some(value: Any, name: str, start: int, steps: Any, retries: int, on_error: str) -> Any:
-    """A task: the first documents of a partition."""
-    documents = read(value, name, start, steps, retries, on_error)
+def read_some(recipe: Recipe, given: list[Any], *options: Any) -> Any:
+    """A task: the first documents of a partition; ``options`` as for ``read``."""
+    documents = read(recipe, given, *options)
     if isinstance(documents, Failed):
         return documents
     return (
@@ -180,5 +191,4 @@ def bytes_of(documents: Any) -> float:
     """Approximate size of documents; 0 if it is not known."""
     if isinstance(documents, Block):
         return float(documents.nbytes)
-    size = getattr(documents, "estimated_size", None)  # of a column of texts
-    return float(size()) if size is not None else 0.0
+    return float(documents.n_bytes) if isinstance(documents, Texts) else 0.0

@@ -2,82 +2,103 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.runtime.extras import require
-from dcot.text.batch import Texts
-from dcot.text.decoding import COMPRESSED
-from dcot.text.readers import TextFiles
-from dcot.text.tables import ReadOptions, stream_rows
+from dcot.stream.sources import named
 
-# Files of a partition, where they are given as files.
-_PARTITION_BYTES, _PARTITION_FILES = 64_000_000, 10_000
+_LONG_LIST = 1000  # a longer list of strings in a graph holds texts
 _RETRY_SECONDS = 0.1  # seconds before a partition is tried again; doubled each time
 
 
 class Recipe:
-    """The tasks that make one partition, as one: opaque to Dask, so that it is run by us.
+    """Tasks of Dask as one: opaque to Dask, so that they are run by us.
 
     This is what lets a partition be tried again with any scheduler, and names it when it fails.
-    (Not a dataclass: Dask looks into these for tasks.)
+    ``wanted`` are the keys of what the tasks need from others. (Not a dataclass: Dask looks into
+    these for tasks.)
     """
 
-    def __init__(self, graph: dict[Any, Any], key: Any) -> None:
-        self.graph, self.key = graph, key
+    def __init__(self, graph: dict[Any, Any], key: Any, wanted: Sequence[Any] = ()) -> None:
+        self.graph, self.key, self.wanted = graph, key, list(wanted)
 
-    def make(self) -> Any:
+    def make(self, given: Sequence[Any] = ()) -> Any:
+        """The result; ``given`` are the values that are wanted."""
         from dask import get
 
-        return get(self.graph, self.key)
+        values = dict(zip(self.wanted, given, strict=True))
+        if self.key in values:
+            return values[self.key]
+        # as functions without arguments: Dask would look for tasks in lists and tuples
+        held = {key: (_Held(value),) for key, value in values.items()}
+        return get({**self.graph, **held}, self.key)
+
+
+class _Held:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self) -> Any:
+        return self.value
 
 
 @dataclass
 class Partition:
-    """A part of a collection: its name, and a recipe, or a Dask object where others share it.
+    """A part of a collection.
 
-    Files have a mark, which changes when they do.
+    Attributes
+    ----------
+    name : in errors
+    recipe : how it is made
+    mark : of files: changes when they do
+    inputs : Dask objects that the recipe wants, because others want them too or a cluster has them
+    futures : those of them that a cluster has
     """
 
     name: str
-    value: Any
+    recipe: Recipe
     mark: str = ""
+    inputs: list[Any] = field(default_factory=list)
+    futures: list[Any] = field(default_factory=list)
 
 
 @dataclass
 class Failed:
-    """A partition that could not be read."""
+    """A partition, or a task that partitions share, that could not be made."""
 
     name: str
     reason: str
 
 
 def partitions_of(
-    collection: Any, column: str | None = None, *, apart: bool = False
+    collection: Any, column: str | None = None, *, apart: bool = False, retries: int = 0
 ) -> list[Partition]:
     """The partitions of a bag, dataframe, series, array, list of delayed objects, or of files.
 
-    With ``apart`` no two files are in one partition, so that one can be skipped without others.
+    Parameters
+    ----------
+    column : of a dataframe, with the texts
+    apart : put no two files in one partition, so that one can be skipped without others
+    retries : how often a task that partitions share is tried again
     """
     require("dask", "dask")
+    from dcot.distributed._files import partitions_of_files
+    from dcot.text.readers import TextFiles
+
     if isinstance(collection, TextFiles):
-        return _distinct(_of_files(collection, apart))
+        return partitions_of_files(collection, apart=apart)
     parts = _delayed(collection, column)
     if not parts:
         raise InvalidInputError("the collection has no partitions: there is nothing to learn from")
-    recipes = _recipes(parts)
-    return [Partition(f"partition {i}", recipe) for i, recipe in enumerate(recipes)]
+    return _cut_graph(parts, retries)
 
 
-def _distinct(partitions: Iterator[Partition]) -> list[Partition]:
+def numbered(partitions: list[Partition]) -> list[Partition]:
     """The same partitions; a repeated name gets a number."""
     seen: Counter[str] = Counter()
     found = []
@@ -85,101 +106,8 @@ def _distinct(partitions: Iterator[Partition]) -> list[Partition]:
         seen[partition.name] += 1
         again = seen[partition.name]
         name = partition.name if again == 1 else f"{partition.name} ({again})"
-        found.append(Partition(name, partition.value, partition.mark))
+        found.append(replace(partition, name=name))
     return found
-
-
-def _of_files(files: TextFiles, apart: bool) -> Iterator[Partition]:
-    """Files in their order: small ones together, large ones in pieces where lines are documents."""
-    group: list[Any] = []
-    size = 0
-
-    def whole() -> Partition:
-        part = files.only(group)
-        return Partition(_named_files(part), _reading(part), mark_of(part))
-
-    most = 1 if apart else _PARTITION_FILES
-    for path, kind in files.files:
-        bytes_ = path.stat().st_size
-        pieces = cuts(path, kind, bytes_, files.options)
-        if group and (len(pieces) > 1 or size + bytes_ > _PARTITION_BYTES or len(group) >= most):
-            yield whole()
-            group, size = [], 0
-        if len(pieces) > 1:
-            single = files.only([(path, kind)])
-            for piece in pieces:
-                lines = Lines(path.resolve(), kind, files.options, *piece)
-                name = f"{path}, bytes {piece[0]:,} to {piece[1]:,}"
-                yield Partition(name, _recipe(lines), mark_of(single))
-            continue
-        group.append((path, kind))
-        size += bytes_
-    if group:
-        yield whole()
-
-
-def mark_of(files: TextFiles) -> str:
-    """A digest of the paths, sizes and times of files, and of how they are read."""
-    digest = hashlib.blake2b(str(files.options).encode(), digest_size=16)
-    for path, kind in files.files:
-        found = path.stat()
-        facts = f"{path.resolve()}\0{kind} {found.st_size} {found.st_mtime_ns}\0"
-        digest.update(facts.encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()
-
-
-def cuts(path: Path, kind: str, size: int, options: ReadOptions) -> list[tuple[int, int]]:
-    """Pieces of a file of lines that can be read separately; one piece for any other file."""
-    plain = path.suffix.lower() not in COMPRESSED and options.encoding == "utf-8"
-    if not plain or kind not in ("lines", "jsonl") or size <= 2 * _PARTITION_BYTES:
-        return [(0, size)]
-    edges = [*range(0, size - _PARTITION_BYTES // 2, _PARTITION_BYTES), size]
-    return list(pairwise(edges))
-
-
-@dataclass
-class Lines:
-    """The lines of a file that begin in a range of bytes."""
-
-    path: Path
-    kind: str
-    options: ReadOptions
-    start: int
-    stop: int
-
-    def texts(self) -> Any:
-        with self.path.open("rb") as file:
-            file.seek(max(self.start - 1, 0))
-            if self.start:
-                file.readline()  # it began before, or is the end of the line before
-            begun = file.tell()
-            data = file.read(self.stop - begun) if begun < self.stop else b""
-            if data and not data.endswith(b"\n"):
-                data += file.readline()
-        rows = stream_rows(io.BytesIO(data), self.path, self.kind, self.options)
-        return Texts.of([row[0] for row in rows])
-
-
-def _named_files(files: TextFiles) -> str:
-    first, last = files.files[0][0], files.files[-1][0]
-    return f"{first}" if first == last else f"{first} to {last.name} ({len(files.files)} files)"
-
-
-def _reading(files: TextFiles) -> Recipe:
-    # absolute paths, which mean the same on every worker
-    there = [(path.resolve(), kind) for path, kind in files.files]
-    return _recipe(files.only(there))
-
-
-def _recipe(files: TextFiles | Lines) -> Recipe:
-    return Recipe({"texts": (_read_column, files)}, "texts")
-
-
-def _read_column(files: TextFiles | Lines) -> Any:
-    """One batch of texts, which is smaller than a list of strings and quicker to count."""
-    if isinstance(files, Lines):
-        return files.texts()
-    return Texts.joined(list(files.batches()))
 
 
 def _delayed(collection: Any, column: str | None) -> list[Any]:
@@ -207,7 +135,7 @@ def _column(names: list[str], column: str | None) -> str:
         column = "text" if "text" in names else names[0] if len(names) == 1 else None
     if column is None or column not in names:
         raise InvalidInputError(
-            f"which of the columns {names} holds the texts? Say so, as in column={names[0]!r}"
+            f"which of the columns {names} has the texts? Name it, as in column={names[0]!r}"
         )
     return column
 
@@ -225,43 +153,150 @@ def _of_array(array: Any) -> list[Any]:
     return list(array.to_delayed().ravel())
 
 
-def _recipes(parts: list[Any]) -> list[Any]:
-    """One recipe a partition, unless partitions share tasks: then Dask has to run them, once."""
+# -- which tasks are run by us --------------------------------------------------------------------
+
+
+def _cut_graph(parts: list[Any], retries: int) -> list[Partition]:
+    """A recipe for each partition, of the tasks that no other partition needs.
+
+    Tasks that several partitions need are run once, each in a task of Dask's. What a cluster has
+    already (futures), and what is made from it, is left to Dask.
+    """
     from dask.optimization import cull
 
-    shared: dict[int, dict[Any, Any]] = {}
-    recipes = []
+    whole: dict[int, dict[Any, Any]] = {}
+    graphs = []
+    tasks: dict[Any, Any] = {}
+    needs: dict[Any, list[Any]] = {}
     for part in parts:
-        whole = part.__dask_graph__()
-        graph = shared.setdefault(id(whole), dict(whole))
-        culled, _ = cull(graph, [part.key])
-        recipes.append(Recipe(dict(culled), part.key))
-    seen = Counter(key for recipe in recipes for key in recipe.graph)
-    futures = any(_holds_future(value) for r in recipes for value in r.graph.values())
-    if futures or any(count > 1 for count in seen.values()):
-        return parts
-    return recipes
+        found = part.__dask_graph__()
+        graph = whole.setdefault(id(found), dict(found))
+        culled, dependencies = cull(graph, [part.key])
+        graphs.append(culled)
+        tasks.update(culled)
+        needs.update(dependencies)
+    users = Counter(key for graph in graphs for key in graph)
+    held = {key for key, task in tasks.items() if _futures_in(task)}
+    outside = {key for key in tasks if users[key] > 1 or key in held}
+    nodes = _Nodes(tasks, needs, outside, held, retries)
+    return [nodes.partition(f"partition {i}", part.key) for i, part in enumerate(parts)]
 
 
-def _holds_future(value: Any) -> bool:
+class _Nodes:
+    """Partitions, and tasks that they share, each made once.
+
+    Parameters
+    ----------
+    tasks, needs : tasks by key, and the keys that each needs
+    outside : keys of tasks that are not a part of one partition
+    held : those of them that have futures
+    """
+
+    def __init__(
+        self,
+        tasks: Mapping[Any, Any],
+        needs: Mapping[Any, list[Any]],
+        outside: set[Any],
+        held: set[Any],
+        retries: int,
+    ) -> None:
+        self.tasks, self.needs, self.outside, self.held = tasks, needs, outside, held
+        self.retries = retries
+        self.made: dict[Any, Any] = {}
+
+    def partition(self, name: str, key: Any) -> Partition:
+        own, wanted = self._reach(key, into_outside=False)
+        recipe = Recipe({one: self.tasks[one] for one in own}, key, wanted)
+        futures = [future for one in wanted for future in self._futures(one)]
+        return Partition(name, recipe, inputs=[self._node(one) for one in wanted], futures=futures)
+
+    def _reach(self, key: Any, into_outside: bool) -> tuple[list[Any], list[Any]]:
+        """The tasks that lead to ``key``, and the outside ones that they begin with."""
+        own, wanted, todo, seen = [], [], [key], {key}
+        while todo:
+            one = todo.pop()
+            if one in self.outside and not into_outside:
+                wanted.append(one)
+                continue
+            own.append(one)
+            for need in self.needs[one]:
+                if need not in seen:
+                    seen.add(need)
+                    todo.append(need)
+        return own, wanted
+
+    def _node(self, key: Any) -> Any:
+        """A Dask object for an outside task."""
+        from dask import delayed
+        from dask.delayed import Delayed
+
+        if key not in self.made:
+            own, _ = self._reach(key, into_outside=True)
+            if self.held.intersection(own):
+                self.made[key] = Delayed(key, {one: self.tasks[one] for one in own})
+            else:
+                recipe = Recipe({key: self.tasks[key]}, key, self.needs[key])
+                inputs = [self._node(one) for one in self.needs[key]]
+                make = delayed(_make_shared, pure=False)
+                self.made[key] = make(recipe, inputs, self.retries)
+        return self.made[key]
+
+    def _futures(self, key: Any) -> list[Any]:
+        own, _ = self._reach(key, into_outside=True)
+        return [future for one in own for future in _futures_in(self.tasks[one])]
+
+
+def _futures_in(task: Any) -> list[Any]:
+    """Futures in a task and in its arguments."""
     from distributed import Future
 
-    inner = getattr(value, "value", value)
-    return isinstance(value, Future) or isinstance(inner, Future)
+    found, todo = [], [task]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, Future):
+            found.append(one)
+        elif isinstance(one, list | tuple | set):
+            if len(one) < _LONG_LIST or not isinstance(next(iter(one)), str):
+                todo.extend(one)
+        elif isinstance(one, dict):
+            todo.extend(one.values())
+        elif type(one).__module__ == "dask._task_spec":  # tasks of newer versions of Dask
+            todo += [getattr(one, name, ()) for name in ("args", "kwargs", "value")]
+    return found
 
 
-def load(partition: Any, name: str, retries: int, on_error: str) -> Any:
+# -- making them, on a worker ---------------------------------------------------------------------
+
+
+def _make_shared(recipe: Recipe, given: list[Any], retries: int) -> Any:
+    """A task that partitions share; one that fails is the partitions' to report."""
+    for one in given:
+        if isinstance(one, Failed):
+            return one
+    try:
+        return _tried(recipe, given, retries)
+    except Exception as error:
+        return Failed("a task that several partitions share", _reason(error))
+
+
+def load(recipe: Recipe, given: list[Any], name: str, retries: int, on_error: str) -> Any:
     """The documents of a partition, tried several times; ``Failed`` if it may be skipped."""
-    if not isinstance(partition, Recipe):
-        return _settled(partition)
-    for attempt in range(retries + 1):
+    for one in given:
+        if isinstance(one, Failed):
+            return failed(name, InvalidInputError(f"{one.name} failed: {one.reason}"), on_error)
+    try:
+        return _tried(recipe, given, retries)
+    except Exception as error:
+        return failed(name, error, on_error)
+
+
+def _tried(recipe: Recipe, given: list[Any], retries: int) -> Any:
+    for attempt in range(retries):
         try:
-            return _settled(partition.make())
-        except Exception as error:
-            if attempt == retries:
-                return failed(name, error, on_error)
+            return _settled(recipe.make(given))
+        except Exception:
             time.sleep(_RETRY_SECONDS * 2**attempt)
-    raise AssertionError("not reached")
+    return _settled(recipe.make(given))
 
 
 def _settled(documents: Any) -> Any:
@@ -271,9 +306,10 @@ def _settled(documents: Any) -> Any:
 
 def failed(name: str, error: Exception, on_error: str) -> Failed:
     """Raise an error that names the partition, or note it."""
-    from dcot.stream.sources import named
-
-    better = named(name, error)
     if on_error == "raise":
-        raise better from error
-    return Failed(name, str(error) or type(error).__name__)
+        raise named(name, error) from error
+    return Failed(name, _reason(error))
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__

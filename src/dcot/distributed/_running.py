@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import numbers
+import os
 import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from dcot.distributed._leaves import size_of
-from dcot.errors import ClusterError, InvalidParameterError
+from dcot.distributed._partitions import Partition, failed
+from dcot.errors import ClusterError, InvalidInputError, InvalidParameterError
 from dcot.runtime.extras import require
 from dcot.runtime.resources import n_cores
 
@@ -106,6 +111,21 @@ class Options:
     on_error: str = "raise"
     timeout: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.on_error not in ("raise", "skip"):
+            raise InvalidParameterError(
+                f"on_error must be 'raise' or 'skip', got {self.on_error!r}"
+            )
+        if not isinstance(self.retries, int) or self.retries < 0:
+            raise InvalidParameterError(
+                f"retries must be a whole number, zero or more, got {self.retries!r}"
+            )
+        number = isinstance(self.timeout, numbers.Real) and not isinstance(self.timeout, bool)
+        if self.timeout is not None and not (number and self.timeout > 0):
+            raise InvalidParameterError(
+                f"timeout must be a positive number of seconds or None, got {self.timeout!r}"
+            )
+
 
 class LostError(ClusterError):
     """Data that was sent to workers is gone with them."""
@@ -153,17 +173,83 @@ def _scattered(client: Any, value: Any) -> Any:
 
 def compute(tasks: list[Any], options: Options) -> list[Any]:
     """Results of tasks, one after the other: large ones are never here twice."""
+    if not isinstance(options.client, str):
+        return _on_cluster(tasks, options)
+    if options.timeout is None:
+        return _here(tasks, options.client)
+    return _here_in_time(tasks, options.client, options.timeout)
+
+
+def _here(tasks: list[Any], scheduler: str, **more: Any) -> list[Any]:
     import dask
 
-    client = options.client
-    if isinstance(client, str):
-        return list(dask.compute(*tasks, scheduler=client, optimize_graph=False))
-    return _on_cluster(tasks, options)
+    return list(dask.compute(*tasks, scheduler=scheduler, optimize_graph=False, **more))
+
+
+def _here_in_time(tasks: list[Any], scheduler: str, timeout: float) -> list[Any]:
+    """The work in a thread of its own, which is left alone when it takes too long.
+
+    No further tasks are started then. Processes are ended; a thread cannot be, so a task that never
+    ends keeps its thread.
+    """
+    late = threading.Event()
+    done: Future[list[Any]] = Future()
+    pool = _processes() if scheduler == "processes" else None
+
+    def stop_if_late(key: Any, graph: Any, state: Any) -> None:
+        if late.is_set():
+            raise TimeoutError
+
+    def work() -> None:
+        more = {} if pool is None else {"pool": pool}
+        try:
+            callbacks = [(None, None, stop_if_late, None, None)]
+            done.set_result(_here(tasks, scheduler, callbacks=callbacks, **more))
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=work, name="dcot-dask", daemon=True).start()
+    try:
+        if not wait([done], timeout).done:
+            raise _no_result(timeout)
+        return done.result()
+    finally:
+        late.set()
+        if pool is not None:
+            _end(pool, now=not done.done())
+
+
+def _processes() -> ProcessPoolExecutor | None:
+    """Processes that can be ended; None if Dask was configured to use others."""
+    import dask
+    from dask.multiprocessing import get_context, initialize_worker_process
+
+    if dask.config.get("pool", None) is not None:
+        return None
+    # as in Dask: strings have to have the same hash in all processes
+    if os.environ.get("PYTHONHASHSEED") in (None, "0"):
+        os.environ["PYTHONHASHSEED"] = "6640"
+    workers = dask.config.get("num_workers", None) or n_cores()
+    options = {"mp_context": get_context(), "initializer": initialize_worker_process}
+    return ProcessPoolExecutor(workers, **options)
+
+
+def _end(pool: ProcessPoolExecutor, now: bool) -> None:
+    processes = list((pool._processes or {}).values()) if now else []
+    pool.shutdown(wait=not now, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+
+
+def _no_result(timeout: float | None) -> ClusterError:
+    limit = "" if timeout is None else f" within timeout={timeout:g} s"
+    return ClusterError(
+        f"Dask gave no result{limit}: are there workers, and do they answer? Raise timeout if the "
+        "work takes longer"
+    )
 
 
 def _on_cluster(tasks: list[Any], options: Options) -> list[Any]:
-    from concurrent.futures import CancelledError
-
     from distributed import TimeoutError as Late
     from distributed import wait
     from distributed.scheduler import KilledWorker
@@ -183,11 +269,7 @@ def _on_cluster(tasks: list[Any], options: Options) -> list[Any]:
             "use smaller partitions, or workers with more memory"
         ) from error
     except (Late, TimeoutError) as error:
-        limit = "" if options.timeout is None else f" within timeout={options.timeout:g} s"
-        raise ClusterError(
-            f"the cluster gave no result{limit}: are there workers, and do they answer? Raise "
-            "timeout if the work takes longer"
-        ) from error
+        raise _no_result(options.timeout) from error
     except CancelledError as error:
         raise LostError(
             f"workers were lost with what they had been sent ({error}): see their logs; they may "
@@ -195,3 +277,55 @@ def _on_cluster(tasks: list[Any], options: Options) -> list[Any]:
         ) from error
     finally:
         client.cancel(futures)
+
+
+# -- what a cluster has already -----------------------------------------------------------------
+
+
+def settle(partitions: Sequence[Partition], options: Options) -> dict[str, str]:
+    """Wait for persisted partitions and retry those that failed.
+
+    Those that still fail are an error that names them or, with ``on_error="skip"``, returned: name
+    and reason.
+    """
+    held = {part.name: part.futures for part in partitions if part.futures}
+    if not held:
+        return {}
+    client = options.client
+    if isinstance(client, str):
+        raise InvalidParameterError(
+            f"{next(iter(held))} is persisted on a cluster, which cluster={client!r} is not: pass "
+            "the client that persisted it"
+        )
+    every = [future for futures in held.values() for future in futures]
+    for _ in range(options.retries):
+        if not (bad := [one for one in _finished(every, options) if one.status == "error"]):
+            return {}
+        client.retry(bad)
+    _finished(every, options)
+    found = {}
+    for name, futures in held.items():
+        reasons = [_reason(one) for one in futures if one.status != "finished"]
+        if reasons:
+            found[name] = failed(name, InvalidInputError(reasons[0]), options.on_error).reason
+    return found
+
+
+def _finished(futures: list[Any], options: Options) -> list[Any]:
+    """The futures, when no more work on them is under way."""
+    from distributed import TimeoutError as Late
+    from distributed import wait
+
+    try:
+        with options.client.as_current(), suppress(CancelledError):
+            wait(futures, timeout=options.timeout)
+    except (Late, TimeoutError) as error:
+        raise _no_result(options.timeout) from error
+    return futures
+
+
+def _reason(future: Any) -> str:
+    if future.status != "error":
+        return f"what was persisted is {future.status}: persist it again"
+    error = future.exception()
+    return f"{error}" or type(error).__name__

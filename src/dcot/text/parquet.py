@@ -17,19 +17,30 @@ def columns(path: Path) -> list[str]:
         return list(pl.scan_parquet(path, glob=False).collect_schema().names())
 
 
+def n_rows(path: Path) -> int:
+    """How many rows there are."""
+    with _explained(path):
+        return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+
+
 def frames(
     path: Path,
     texts: Sequence[str],
     others: Sequence[str],
     batch_size: int,
     missing: str | None = None,
+    part: tuple[int, int] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Frames of at most ``batch_size`` rows: the column ``text``, joined, then the others.
 
-    ``missing`` stands for missing texts; None refuses them.
+    ``missing`` stands for missing texts; None refuses them. ``part`` is the first row to read and
+    the one after the last.
     """
     frame = pl.scan_parquet(path, glob=False)
     start = 0
+    if part is not None:
+        start = part[0]
+        frame = frame.slice(start, part[1] - start)
     batches = _batches(frame.select(list(dict.fromkeys([*texts, *others]))), batch_size)
     while True:
         with _explained(path):

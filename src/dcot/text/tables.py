@@ -18,7 +18,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.runtime.extras import require
-from dcot.text.decoding import COMPRESSED, DecodedFile, check_encoding, opened
+from dcot.text.decoding import (
+    COMPRESSED,
+    MAX_LINE_BYTES,
+    DecodedFile,
+    check_encoding,
+    opened,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -128,7 +134,12 @@ def _files_in(folder: Path, kind: str | None) -> list[Path]:
 
 
 def read_rows(
-    path: Path, kind: str, options: ReadOptions, others: Sequence[str] = ()
+    path: Path,
+    kind: str,
+    options: ReadOptions,
+    others: Sequence[str] = (),
+    *,
+    part: tuple[int, int] | None = None,
 ) -> Iterator[Row]:
     """Tuples of the text and the other fields, row by row.
 
@@ -138,9 +149,10 @@ def read_rows(
     kind : as in :func:`dcot.text.read_texts`
     options : columns of the text, encoding and so on
     others : names of more fields; a JSON object without one has None in its place
+    part : the first row to read and the one after the last; parquet only
     """
     if kind == "parquet":
-        for batch in parquet_frames(path, options, others):
+        for batch in parquet_frames(path, options, others, part=part):
             yield from batch.iter_rows()
         return
     with opened(path) as stream:
@@ -195,11 +207,57 @@ def _csv_rows(
         yield (text, *[row[place] for place in other_places])
 
 
+def csv_row_starts(path: Path, kind: str, options: ReadOptions, distance: int) -> list[int]:
+    """Bytes of a CSV file at which a row begins, about ``distance`` apart.
+
+    The first is the end of the row with the column names. A quoted field may have line breaks, so
+    rows have to be read from the beginning, unless the file has no quotation marks at all.
+    """
+    with path.open("rb") as stream:
+        lines = _CountedLines(path, stream, options.encoding)
+        if options.quote is None or not _contains(path, options.quote.encode()):
+            header = len(stream.readline())
+            edges = range(header, path.stat().st_size, distance)
+            return list(edges) if header else []
+        separator = options.separator or ("," if kind == "csv" else "\t")
+        reader = csv.reader(lines, delimiter=separator, strict=True, **_quoting(options))
+        starts: list[int] = []
+        for _ in _fields(reader, lines):
+            if not starts or lines.done - starts[-1] >= distance:
+                starts.append(lines.done)
+        return [start for start in starts if start < lines.done]
+
+
+def _contains(path: Path, wanted: bytes) -> bool:
+    with path.open("rb") as stream:
+        return any(wanted in chunk for chunk in iter(lambda: stream.read(1 << 22), b""))
+
+
+class _CountedLines:
+    """Lines of a file, and how many bytes they have; broken characters do not matter."""
+
+    def __init__(self, path: Path, stream: IO[bytes], encoding: str) -> None:
+        self.path, self.stream, self.encoding = path, stream, encoding
+        self.number = self.done = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self.stream.readline(MAX_LINE_BYTES)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        self.done += len(line)
+        text = line.decode(self.encoding, "replace")
+        return text.removeprefix("\ufeff") if self.number == 1 else text
+
+
 def _quoting(options: ReadOptions) -> dict[str, Any]:
     return {"quotechar": options.quote} if options.quote else {"quoting": csv.QUOTE_NONE}
 
 
-def _fields(reader: Iterator[list[str]], lines: DecodedFile) -> Iterator[list[str]]:
+def _fields(reader: Iterator[list[str]], lines: DecodedFile | _CountedLines) -> Iterator[list[str]]:
     """Rows of a csv reader, whose fields may be longer than the module's limit of 128 KiB.
 
     The limit belongs to the whole process, so it is restored after every row.
@@ -273,7 +331,11 @@ def _checked_text(value: Any, where: str, missing: str | None = None) -> str:
 
 
 def parquet_frames(
-    path: Path, options: ReadOptions, others: Sequence[str] = (), batch_size: int = 8192
+    path: Path,
+    options: ReadOptions,
+    others: Sequence[str] = (),
+    batch_size: int = 8192,
+    part: tuple[int, int] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Frames of at most ``batch_size`` rows of a parquet file: the text, then the others."""
     require("polars", "tables")
@@ -282,7 +344,15 @@ def parquet_frames(
     columns = parquet.columns(path)
     texts = text_columns(columns, options.text, str(path))
     _check_columns([*texts, *others], columns, path)
-    return parquet.frames(path, texts, others, batch_size, options.missing)
+    return parquet.frames(path, texts, others, batch_size, options.missing, part)
+
+
+def parquet_rows(path: Path) -> int:
+    """How many rows a parquet file has."""
+    require("polars", "tables")
+    from dcot.text import parquet
+
+    return parquet.n_rows(path)
 
 
 # -- columns ------------------------------------------------------------------------------------

@@ -34,8 +34,8 @@ PARTS = ("part0.txt", "part1.txt", "part2.txt")
 
 
 def test_the_model_of_dask_is_the_model(folder, monkeypatch):
-    distributed = pytest.importorskip("dcot.distributed._partitions")
-    monkeypatch.setattr(distributed, "_PARTITION_FILES", 1)
+    distributed = pytest.importorskip("dcot.distributed._files")
+    monkeypatch.setattr(distributed, "PARTITION_FILES", 1)
     for name, where in (("plain", []), ("threads", ["--dask", "threads"])):
         done = run("fit", *PARTS, *SMALL, *where, "-o", name, "--json")
         assert done.code == 0, done.err

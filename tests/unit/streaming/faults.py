@@ -40,7 +40,7 @@ def pausing(value: Any, folder: str, at: int) -> Any:
 
 
 def failing(value: Any, folder: str, times: int) -> Any:
-    """Fail so many times, then work."""
+    """Fail this many times, then work."""
     if loads(folder, "failing") <= times:
         raise OSError("the connection was reset")
     return value
@@ -54,6 +54,13 @@ def waiting(value: Any, folder: str) -> Any:
     """Do not come back before the test is over."""
     while not (Path(folder) / "over").exists():
         time.sleep(0.05)
+    return value
+
+
+def slow(value: Any, folder: str) -> Any:
+    """Take half a second."""
+    loads(folder, "slow")
+    time.sleep(0.5)
     return value
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import os
 import re
@@ -32,8 +34,8 @@ from tests.unit.streaming.same import assert_same_model
 
 from dcot import DCoT, DCoTVectorizer
 from dcot import distributed as on_dask
+from dcot.distributed import _files, _partitions, _running
 from dcot.distributed import _fit as _passes
-from dcot.distributed import _partitions, _running
 from dcot.distributed._fit import DaskPasses
 from dcot.distributed._partitions import Partition, Recipe, partitions_of
 from dcot.distributed._running import Options
@@ -182,10 +184,27 @@ def test_small_partitions_are_worked_on_together(monkeypatch):
     assert [len(leaf) for leaf in passes._leaves()] == [5, 5]
     monkeypatch.setattr(_passes, "LEAF_BYTES", 1.0)
     assert [len(leaf) for leaf in passes._leaves()] == [1] * 10  # four tasks a thread, or so
-    partitions[4].value = "a future"  # which has a place where it is
+    partitions[4].inputs = ["a future"]  # which has a place where it is
     monkeypatch.setattr(_passes, "LEAF_BYTES", 1e9)
     passes = DaskPasses(partitions, Options("threads"), state=passes.state)
     assert [leaf[0].name for leaf in passes._leaves() if len(leaf) == 1] == ["partition 4"]
+
+
+def test_every_pass_over_texts_is_shared_between_threads(monkeypatch):
+    """The sizes of texts are known after the first pass, so the next has a task for each thread."""
+    monkeypatch.setattr(_passes, "_threads", lambda client: 2)
+    leaves = []
+    make = DaskPasses._leaves
+
+    def noted(self):
+        leaves.append(len(make(self)))
+        return make(self)
+
+    monkeypatch.setattr(DaskPasses, "_leaves", noted)
+    made = [delayed(list)(TEXTS[start : start + 30]) for start in range(0, 300, 30)]
+    on_dask.fit(vectorizer(squash="tanh"), made, cluster="threads")
+    assert leaves[0] == 10
+    assert set(leaves[1:]) == {2}
 
 
 def test_what_cannot_be_added_is_named():
@@ -246,6 +265,46 @@ def test_persisted_collections_are_not_made_again(client, tmp_path):
     got = on_dask.fit(vectorizer(), kept, cluster=client, timeout=180)
     assert_same_model(got, vectorizer().fit(TEXTS))
     assert (tmp_path / "failing.loads").read_text() == "xxxx"
+
+
+def test_persisted_partitions_that_failed_are_tried_again(client, tmp_path):
+    made = parts(faults.failing, str(tmp_path), 2)
+    with client.as_current():
+        kept = list(dask.persist(*made))
+    got = on_dask.fit(vectorizer(), kept, cluster=client, timeout=180)
+    assert_same_model(got, vectorizer().fit(TEXTS))
+    assert (tmp_path / "failing.loads").read_text() == "xxx"
+
+
+def test_persisted_partitions_that_stay_broken_are_named_or_skipped(client, tmp_path):
+    with client.as_current():
+        kept = list(dask.persist(*parts(faults.corrupt)))
+    options = {"cluster": client, "retries": 1, "timeout": 180}
+    with pytest.raises(InvalidInputError, match=r"partition 2.*invalid start byte 0xff"):
+        on_dask.fit(vectorizer(), kept, **options)
+    got = on_dask.fit(vectorizer(), kept, on_error="skip", **options)
+    assert_same_model(got, vectorizer().fit(CUTS[0] + CUTS[1] + CUTS[3]))
+    assert got.skipped_ == {"partition 2": "invalid start byte 0xff"}
+    path = tmp_path / "z"
+    with pytest.raises(InvalidInputError, match=r"partition 2.*invalid start byte 0xff"):
+        on_dask.transform_to(got, kept, path, **options)
+    assert on_dask.transform_to(got, kept, path, on_error="skip", **options) == 225
+    skipped = json.loads((path / "features.json").read_text())["skipped"]
+    assert skipped == {"partition 2": "invalid start byte 0xff"}
+    with pytest.raises(InvalidParameterError, match="partition 0 is persisted on a cluster"):
+        on_dask.fit(vectorizer(), kept, cluster="threads")
+
+
+def test_what_is_made_from_persisted_partitions(client):
+    with client.as_current():
+        kept = dask.persist(*[delayed(faults.plain)(cut) for cut in CUTS])
+        futures = client.compute([delayed(faults.plain)(cut) for cut in CUTS])
+    for made in (
+        [delayed(faults.plain)(part) for part in kept],
+        [delayed(faults.plain)(future) for future in futures],
+    ):
+        got = on_dask.fit(vectorizer(), made, cluster=client, timeout=180)
+        assert_same_model(got, vectorizer().fit(TEXTS))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -367,13 +426,82 @@ def test_a_corrupt_partition_is_named_or_skipped(client, scheduler, monkeypatch)
     assert got.skipped_ == {"partition 2": "invalid start byte 0xff"}
 
 
-def test_work_that_does_not_end_is_given_up(client, tmp_path):
+def sharing(first, *arguments):
+    """Four partitions that are cut from one list, which is read by one task."""
+    whole = delayed(first)(TEXTS, *arguments)
+    return [delayed(slice_of)(whole, start) for start in range(0, 300, 75)]
+
+
+def slice_of(documents, start):
+    return documents[start : start + 75]
+
+
+@pytest.mark.parametrize("scheduler", ["cluster", "threads"])
+def test_tasks_that_partitions_share_run_once_and_are_tried_again(client, tmp_path, scheduler):
+    cluster = client if scheduler == "cluster" else scheduler
+    collection = sharing(faults.failing, str(tmp_path), 2)
+    model = on_dask.fit(vectorizer(), collection, cluster=cluster, timeout=180)
+    assert_same_model(model, vectorizer().fit(TEXTS))
+    # failed twice, then once for each pass: the first documents, the terms, the moments
+    assert len((tmp_path / "failing.loads").read_text()) <= 6
+
+
+@pytest.mark.parametrize("scheduler", ["cluster", "threads"])
+def test_partitions_that_share_tasks_are_named_or_skipped(client, scheduler, monkeypatch):
+    monkeypatch.setattr(_partitions, "_RETRY_SECONDS", 0.0)
+    cluster = client if scheduler == "cluster" else scheduler
+    options = {"cluster": cluster, "retries": 1, "timeout": 180}
+    collection = sharing(faults.plain)
+    collection[2] = delayed(faults.corrupt)(collection[2])
+    with pytest.raises(InvalidInputError, match=r"partition 2 cannot be read: invalid start byte"):
+        on_dask.fit(vectorizer(), collection, **options)
+    got = on_dask.fit(vectorizer(), collection, on_error="skip", **options)
+    assert_same_model(got, vectorizer().fit(CUTS[0] + CUTS[1] + CUTS[3]))
+    assert got.skipped_ == {"partition 2": "invalid start byte 0xff"}
+    words = r"partition \d: a task that several partitions share failed: invalid start byte"
+    with pytest.raises(InvalidInputError, match=words):
+        on_dask.fit(vectorizer(), sharing(faults.corrupt), **options)
+
+
+@pytest.mark.parametrize("scheduler", ["cluster", "threads", "processes", "synchronous"])
+def test_work_that_does_not_end_is_given_up(client, tmp_path, scheduler):
+    cluster = client if scheduler == "cluster" else scheduler
     collection = parts(faults.waiting, str(tmp_path))
     try:
         with pytest.raises(ClusterError, match=r"no result within timeout=1 s"):
-            on_dask.fit(vectorizer(), collection, cluster=client, timeout=1)
+            on_dask.fit(vectorizer(), collection, cluster=cluster, timeout=1)
     finally:
         (tmp_path / "over").touch()
+
+
+def test_processes_that_take_too_long_are_ended(tmp_path):
+    from multiprocessing import active_children
+
+    before = set(active_children())
+    with pytest.raises(ClusterError, match="no result"):
+        on_dask.fit(
+            vectorizer(), parts(faults.waiting, str(tmp_path)), cluster="processes", timeout=1
+        )
+    for process in set(active_children()) - before:
+        process.join(timeout=30)
+    assert set(active_children()) <= before
+
+
+def test_no_task_is_started_after_the_time(tmp_path):
+    made = [delayed(faults.slow)(cut, str(tmp_path)) for cut in CUTS]
+    with pytest.raises(ClusterError, match="no result"):
+        on_dask.fit(vectorizer(), made, cluster="synchronous", timeout=0.1)
+    time.sleep(1.5)
+    assert (tmp_path / "slow.loads").read_text() == "x"
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_work_in_time_and_its_errors(scheduler, monkeypatch):
+    options = {"cluster": scheduler, "timeout": 300}
+    model = on_dask.fit(vectorizer(), parts(faults.plain), **options)
+    assert_same_model(model, vectorizer().fit(TEXTS))
+    with pytest.raises(InvalidInputError, match="partition 2 cannot be read"):
+        on_dask.fit(vectorizer(), parts(faults.corrupt), retries=0, **options)
 
 
 def test_a_scheduler_that_is_not_there():
@@ -427,8 +555,14 @@ def test_what_is_no_collection():
         on_dask.fit(DCoT(3), da.ones((4, 4), chunks=2), cluster="threads")
     with pytest.raises(InvalidParameterError, match="cluster must be"):
         on_dask.fit(vectorizer(), [delayed(TEXTS)], cluster=3)
-    with pytest.raises(InvalidParameterError, match="on_error"):
-        on_dask.fit(vectorizer(), [delayed(TEXTS)], on_error="ignore")
+    for option, value in (
+        ("on_error", "ignore"),
+        ("retries", -1),
+        ("retries", 0.5),
+        ("timeout", 0),
+    ):
+        with pytest.raises(InvalidParameterError, match=f"{option} must be"):
+            on_dask.fit(vectorizer(), [delayed(TEXTS)], cluster="threads", **{option: value})
 
 
 def test_a_partition_that_changes_is_refused(tmp_path):
@@ -501,7 +635,7 @@ def written_files(folder, cuts=CUTS):
 @pytest.fixture
 def single_files(monkeypatch):
     """A file is a partition."""
-    monkeypatch.setattr(_partitions, "_PARTITION_FILES", 1)
+    monkeypatch.setattr(_files, "PARTITION_FILES", 1)
 
 
 def test_files_that_changed_are_not_taken_up(expected, tmp_path, single_files, monkeypatch):
@@ -531,10 +665,54 @@ def test_files_that_changed_are_not_taken_up(expected, tmp_path, single_files, m
     assert on_dask.transform_to(expected, files, path, overwrite=True, **options) == 300
 
 
+@pytest.mark.parametrize("kind", ["bag", "array"])
+def test_other_documents_in_as_many_partitions_are_not_mixed_in(expected, tmp_path, kind):
+    path, options = tmp_path / "z", {"cluster": "synchronous"}
+    model = expected if kind == "bag" else DCoT(30).fit(X)
+
+    def collection(change):
+        if kind == "bag":
+            given = [text + " w003" * (change and i == 250) for i, text in enumerate(TEXTS)]
+            return db.from_sequence(given, npartitions=4).map(str)
+        blocks = [
+            X[start : start + 100] * (2 if change and start == 200 else 1)
+            for start in (0, 100, 200)
+        ]
+        made = [da.from_delayed(delayed(b), b.shape, dtype=b.dtype) for b in blocks]
+        return da.concatenate(made)
+
+    on_dask.transform_to(model, collection(False), path, **options)
+    before = read(path)
+    (path / "part-000000.parquet").unlink()
+    with pytest.raises(InvalidInputError, match=r"other documents: partition \d has changed"):
+        on_dask.transform_to(model, collection(True), path, **options)
+    assert not (path / "part-000000.parquet").exists()  # nothing is mixed in before the check
+    on_dask.transform_to(model, collection(False), path, **options)
+    np.testing.assert_array_equal(read(path), before)
+    on_dask.transform_to(model, collection(True), path, overwrite=True, **options)
+    assert (read(path) != before).any()
+
+
+def test_a_part_of_unknown_documents_is_made_again(expected, tmp_path):
+    """As after an older version, which did not note them."""
+    good, path = parts(faults.plain), tmp_path / "z"
+    on_dask.transform_to(expected, good, path, cluster="synchronous")
+    before = read(path)
+    (path / ".part-000001.json").unlink()
+    (path / ".part-000002.json").write_text("[]")
+    for number in (1, 2):
+        pl.DataFrame({"features": [[0.0]]}).write_parquet(path / f"part-{number:06d}.parquet")
+    (path / "part-mine.parquet").write_bytes(b"not ours")
+    assert on_dask.transform_to(expected, good, path, cluster="synchronous") == 300
+    (path / "part-mine.parquet").unlink()
+    np.testing.assert_array_equal(read(path), before)
+
+
 @pytest.mark.parametrize(
     ("record", "words"),
     [
         ({"model": "m", "partitions": 4}, "older version of dcot"),
+        ({"model": "m", "partitions": [1, 2, 3, 4]}, "older version of dcot"),
         ({"model": "m"}, "model.json is damaged"),
         ("{", "model.json is damaged"),
     ],
@@ -586,7 +764,7 @@ def test_a_folder_that_cannot_be_made(expected, tmp_path):
 
 @pytest.mark.parametrize("cluster", ["threads", None])
 def test_files_are_partitions(tmp_path, client, monkeypatch, cluster):
-    monkeypatch.setattr(_partitions, "_PARTITION_FILES", 2)
+    monkeypatch.setattr(_files, "PARTITION_FILES", 2)
     for number, cut in enumerate(CUTS):
         (tmp_path / f"part{number}.txt").write_text("\n".join(cut) + "\n")
     lines = [text for cut in CUTS for text in cut]
@@ -608,18 +786,16 @@ def test_pieces_of_a_file_have_each_line_once(tmp_path_factory, lines, size, kin
     written = [json.dumps({"text": line}) if kind == "jsonl" else line for line in lines]
     path.write_bytes("\n".join(written).encode() + b"\n" * ended)
     files = read_texts(path, kind=kind)
-    before, _partitions._PARTITION_BYTES = _partitions._PARTITION_BYTES, size
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_files, "PARTITION_BYTES", size)
         partitions = partitions_of(files)
-    finally:
-        _partitions._PARTITION_BYTES = before
-    found = [text for part in partitions for text in part.value.make()]
+    found = [text for part in partitions for text in part.recipe.make()]
     assert found == list(files)
     assert len(partitions) > 1 or path.stat().st_size <= 2 * size
 
 
 def test_a_large_file_is_several_partitions(tmp_path, monkeypatch):
-    monkeypatch.setattr(_partitions, "_PARTITION_BYTES", 2000)
+    monkeypatch.setattr(_files, "PARTITION_BYTES", 2000)
     (tmp_path / "texts.jsonl").write_text(
         "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
     )
@@ -630,6 +806,88 @@ def test_a_large_file_is_several_partitions(tmp_path, monkeypatch):
     (tmp_path / "texts.jsonl").write_text('{"text": "a"}\n' * 500 + "{broken\n" + "{}\n" * 500)
     with pytest.raises(InvalidInputError, match=r"texts\.jsonl, bytes [\d,]+ to [\d,]+"):
         on_dask.fit(vectorizer(), files, cluster="threads", retries=0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    lines=st.lists(st.text('aé," \n', max_size=20), min_size=1, max_size=30),
+    size=st.integers(1, 80),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    mark=st.sampled_from(["", "\ufeff"]),
+)
+def test_pieces_of_a_csv_file_have_each_row_once(tmp_path_factory, lines, size, quoting, mark):
+    path = tmp_path_factory.mktemp("pieces") / "texts.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        file.write(mark)
+        rows = csv.writer(file, quoting=quoting, lineterminator="\n")
+        rows.writerows([["text", "a\nname"], *([line, "x"] for line in lines)])
+    files = read_texts(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_files, "PARTITION_BYTES", size)
+        partitions = partitions_of(files)
+    assert [text for part in partitions for text in part.recipe.make()] == list(files)
+    assert len(partitions) > 1 or path.stat().st_size <= 2 * size or len(lines) == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"encoding": "latin-1"}], ids=str)
+def test_rows_without_quotation_marks_are_cut_without_reading_them(tmp_path, monkeypatch, options):
+    monkeypatch.setattr(_files, "PARTITION_BYTES", 500)
+    path = tmp_path / "texts.tsv"
+    rows = "".join(f"{number}\té {text}\n" for number, text in enumerate(TEXTS))
+    path.write_text(f"number\ttext\n{rows}", **{"encoding": "utf-8", **options})
+    monkeypatch.setattr("dcot.text.tables.csv.reader", None)
+    partitions = partitions_of(read_texts(path, **options))
+    monkeypatch.undo()
+    assert len(partitions) > 10
+    found = [text for part in partitions for text in part.recipe.make()]
+    assert found == [f"é {text}" for text in TEXTS]
+
+
+def test_a_broken_row_names_its_piece(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "PARTITION_BYTES", 500)
+    path = tmp_path / "texts.csv"
+    rows = [*('"a b",1\n' for _ in range(200)), "too,many,fields\n"]
+    path.write_text("text,n\n" + "".join(rows))
+    with pytest.raises(
+        InvalidInputError, match=r"texts\.csv, from byte [\d,]+, line \d+: 3 fields"
+    ):
+        on_dask.fit(vectorizer(), read_texts(path), cluster="threads", retries=0)
+    path.write_text('text,n\n"never closed,1\n' + "a,1\n" * 500)
+    assert len(partitions_of(read_texts(path))) == 1  # the worker says what is wrong
+    with pytest.raises(InvalidInputError, match=r"texts\.csv, line \d+: unexpected end of data"):
+        on_dask.fit(vectorizer(), read_texts(path), cluster="threads", retries=0)
+
+
+def test_a_large_parquet_file_is_several_partitions(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "PARTITION_BYTES", 1000)
+    frame = pl.DataFrame({"text": TEXTS})
+    frame.write_parquet(tmp_path / "texts.parquet", row_group_size=70)
+    files = read_texts(tmp_path / "texts.parquet")
+    partitions = partitions_of(files)
+    assert len(partitions) > 3
+    assert [text for part in partitions for text in part.recipe.make()] == TEXTS
+    assert_same_model(on_dask.fit(vectorizer(), files, cluster="threads"), vectorizer().fit(TEXTS))
+
+
+@pytest.mark.parametrize("name", ["texts.txt.gz", "texts.csv.gz", "utf16.txt"])
+def test_a_large_file_that_cannot_be_cut_is_said_to_be(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(_files, "PARTITION_BYTES", 10)
+    monkeypatch.setattr(_files, "LARGE_PARTITION_BYTES", 40)
+    data = "\n".join(["text", *TEXTS]).encode("utf-16" if "16" in name else "utf-8")
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    files = read_texts(path, encoding="utf-16" if "16" in name else "utf-8", column="text")
+    why = "is compressed" if name.endswith("gz") else "is 'lines' in utf-16"
+    with pytest.warns(UserWarning, match=rf"{why}, so it cannot be cut: its \d.* one partition"):
+        assert len(partitions_of(files)) == 1
+
+
+def test_a_file_that_is_gone(tmp_path):
+    (tmp_path / "a.txt").write_text("\n".join(TEXTS))
+    files = read_texts(tmp_path / "a.txt")
+    (tmp_path / "a.txt").unlink()
+    with pytest.raises(InvalidInputError, match=r"a\.txt cannot be read: No such file"):
+        on_dask.fit(vectorizer(), files, cluster="threads")
 
 
 def test_a_file_given_twice_counts_twice(tmp_path, monkeypatch):

@@ -1,0 +1,170 @@
+"""Files as partitions: small files together, large ones in pieces that can be read separately."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from dcot.distributed._partitions import Partition, Recipe, numbered
+from dcot.errors import InvalidInputError
+from dcot.runtime.resources import format_bytes
+from dcot.text.batch import Texts
+from dcot.text.decoding import COMPRESSED
+from dcot.text.readers import TextFiles
+from dcot.text.tables import ReadOptions, csv_row_starts, parquet_rows, read_rows, stream_rows
+
+PARTITION_BYTES, PARTITION_FILES = 64_000_000, 10_000
+# A larger file that cannot be cut gets a warning.
+LARGE_PARTITION_BYTES = 4 * PARTITION_BYTES
+# In these encodings the byte of a line break is always a line break.
+_CUTTABLE = ("utf-8", "ascii", "iso8859", "cp125", "koi8")
+
+Range = tuple[int, int]
+
+
+def partitions_of_files(files: TextFiles, *, apart: bool = False) -> list[Partition]:
+    """The partitions of files; with ``apart``, no two files are in one partition."""
+    return numbered(list(_partitions(files, apart)))
+
+
+def _partitions(files: TextFiles, apart: bool) -> Iterator[Partition]:
+    group: list[Any] = []
+    size = 0
+    most = 1 if apart else PARTITION_FILES
+    for path, kind in files.files:
+        n_bytes = _status(path).st_size
+        pieces = cuts(path, kind, n_bytes, files.options)
+        if group and (len(pieces) > 1 or size + n_bytes > PARTITION_BYTES or len(group) >= most):
+            yield _whole(files.only(group))
+            group, size = [], 0
+        if len(pieces) > 1:
+            yield from _cut(files.only([(path, kind)]), pieces)
+            continue
+        group.append((path, kind))
+        size += n_bytes
+    if group:
+        yield _whole(files.only(group))
+
+
+def _whole(files: TextFiles) -> Partition:
+    first, last = files.files[0][0], files.files[-1][0]
+    name = f"{first}" if first == last else f"{first} to {last.name} ({len(files.files)} files)"
+    # absolute paths, which mean the same on every worker
+    there = files.only([(path.resolve(), kind) for path, kind in files.files])
+    return Partition(name, _recipe(there), mark_of(files))
+
+
+def _cut(file: TextFiles, pieces: list[Range]) -> Iterator[Partition]:
+    ((path, kind),) = file.files
+    mark, unit = mark_of(file), "rows" if kind == "parquet" else "bytes"
+    header = pieces[0][0]  # what comes before the first piece belongs to all
+    for start, stop in pieces:
+        piece = Piece(path.resolve(), kind, file.options, start, stop, header)
+        yield Partition(f"{path}, {unit} {start:,} to {stop:,}", _recipe(piece), mark)
+
+
+def _status(path: Path) -> Any:
+    try:
+        return path.stat()
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def mark_of(files: TextFiles) -> str:
+    """A digest of the paths, sizes and times of files, and of how they are read."""
+    digest = hashlib.blake2b(str(files.options).encode(), digest_size=16)
+    for path, kind in files.files:
+        found = _status(path)
+        facts = f"{path.resolve()}\0{kind} {found.st_size} {found.st_mtime_ns}\0"
+        digest.update(facts.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def cuts(path: Path, kind: str, size: int, options: ReadOptions) -> list[Range]:
+    """Pieces of a file that can be read separately: bytes, or rows of parquet.
+
+    Rows of CSV may contain line breaks, so the whole file is read once to find where they begin.
+    A compressed file cannot be cut: what is in its middle depends on all that comes before.
+    """
+    whole = [(0, size)]
+    if size <= 2 * PARTITION_BYTES:
+        return whole
+    if kind == "parquet":
+        return _evenly(0, parquet_rows(path), -(-size // PARTITION_BYTES))
+    compressed = path.suffix.lower() in COMPRESSED
+    if compressed or kind == "document" or not options.encoding.startswith(_CUTTABLE):
+        if size > LARGE_PARTITION_BYTES:
+            why = "is compressed" if compressed else f"is {kind!r} in {options.encoding}"
+            warnings.warn(
+                f"{path} {why}, so it cannot be cut: its {format_bytes(size)} are one partition, "
+                "which one worker reads alone. Split it into several files",
+                stacklevel=2,
+            )
+        return whole
+    if kind in ("csv", "tsv"):
+        try:
+            starts = csv_row_starts(path, kind, options, PARTITION_BYTES)
+        except InvalidInputError:  # the worker that reads it reports it
+            return whole
+        return list(pairwise([*starts, size])) if starts else whole
+    return _evenly(0, size, round(size / PARTITION_BYTES))
+
+
+def _evenly(first: int, stop: int, count: int) -> list[Range]:
+    """A range in pieces of about the same size; never an empty one."""
+    count = max(1, min(count, stop - first))
+    edges = [first + (stop - first) * k // count for k in range(count + 1)]
+    return list(pairwise(edges))
+
+
+@dataclass
+class Piece:
+    """The rows or lines of a file that begin in a range of bytes; of parquet, a range of rows.
+
+    The first ``header`` bytes of the file come before every piece.
+    """
+
+    path: Path
+    kind: str
+    options: ReadOptions
+    start: int
+    stop: int
+    header: int = 0
+
+    def texts(self) -> Texts:
+        if self.kind == "parquet":
+            rows = read_rows(self.path, self.kind, self.options, part=(self.start, self.stop))
+        else:
+            # lines are counted from the beginning of the piece
+            where = self.path if not self.start else Path(f"{self.path}, from byte {self.start:,}")
+            rows = stream_rows(io.BytesIO(self._bytes()), where, self.kind, self.options)
+        return Texts.of([row[0] for row in rows])
+
+    def _bytes(self) -> bytes:
+        with self.path.open("rb") as file:
+            header = file.read(self.header)
+            file.seek(max(self.start - 1, 0))
+            if self.start:
+                file.readline()  # it began before, or is the end of the line before
+            begun = file.tell()
+            data = file.read(self.stop - begun) if begun < self.stop else b""
+            if data and not data.endswith(b"\n"):
+                data += file.readline()
+        return header + data
+
+
+def _recipe(files: TextFiles | Piece) -> Recipe:
+    return Recipe({"texts": (_read, files)}, "texts")
+
+
+def _read(files: TextFiles | Piece) -> Texts:
+    """One batch of texts, which is smaller than a list of strings and quicker to count."""
+    if isinstance(files, Piece):
+        return files.texts()
+    return Texts.joined(list(files.batches()))
