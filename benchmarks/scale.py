@@ -4,6 +4,7 @@
     python -m benchmarks.scale --sizes 10000 30000 100000
     python -m benchmarks.scale --output docs/tables  # the same, and the tables of docs/scaling.md
     python -m benchmarks.scale dask --n 100000      # one and two workers beside the local fit
+    python -m benchmarks.scale cluster              # when a cluster pays, by the cost model
 
 Every measurement has a process of its own, so that peaks are its own.
 """
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 from benchmarks.measure import Table, in_subprocess, peak_memory
 from benchmarks.scale_corpus import TERMS, default_folder, write_corpus
-from benchmarks.scale_model import document, measured, predict
+from benchmarks.scale_model import cluster, constants_in, document, measured, predict
 from threadpoolctl import threadpool_limits
 
 SIZES = [100_000, 300_000, 1_000_000]
@@ -300,7 +301,7 @@ def constants(folder: Path) -> dict[str, float]:
     spent = _best(lambda: product.add(total, block))
     found["sparse products flop/s"] = 4.0 * X.nnz * V.shape[1] / spent
     found |= factorising()
-    found["bytes of text a document"] = float(texts.str.len_bytes().mean())
+    found["bytes of text a document"] = texts.n_bytes / n
     found["terms a document"] = X.nnz / n
     found["pairs a document"] = pairs / n
     return found
@@ -385,6 +386,7 @@ def everything(folder: Path, sizes: list[int], terms: int, held: int, output: Pa
         table.row(f"cost model at {run['n']:,}: off by", 100 * off - 100, "%", 25)
     if output is not None:
         (output / "scaling.md").write_text(document(found, runs, R))
+        (output / "scaling-cluster.md").write_text("\n".join(cluster(found)) + "\n")
         (output / "scaling-peers.md").write_text("\n".join(lines) + "\n")
     passes = ask("passes", folder, sizes[-1], terms=terms)
     costs = [1e6 * cost for cost in passes["marginal"]]
@@ -397,10 +399,10 @@ def everything(folder: Path, sizes: list[int], terms: int, held: int, output: Pa
     table.row("cost of a document: second to fourth against last three", 100 * ratio - 100, "%", 5)
     table.note(f"largest against smallest but the first: {max(costs[1:]) / min(costs[1:]):.2f}")
     table.row("transform", min(run["transform"] for run in runs) / 1e3, "k/s", 10, most=False)
-    cluster = on_workers(folder, sizes[-1], terms)
-    print("\n".join(cluster))
+    workers = on_workers(folder, sizes[-1], terms)
+    print("\n".join(workers))
     if output is not None:
-        (output / "scaling-dask.md").write_text("\n".join(cluster) + "\n")
+        (output / "scaling-dask.md").write_text("\n".join(workers) + "\n")
     return table.missed
 
 
@@ -435,7 +437,17 @@ def on_workers(folder: Path, n: int, terms: int) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = ["all", "fit", "gensim", "sklearn", "passes", "dask", "constants", "corpus"]
+    commands = [
+        "all",
+        "fit",
+        "gensim",
+        "sklearn",
+        "passes",
+        "dask",
+        "cluster",
+        "constants",
+        "corpus",
+    ]
     parser.add_argument("command", nargs="?", default="all", choices=commands)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--peers", type=int, default=10**9, help="the most texts for the peers")
@@ -445,13 +457,18 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--folder", type=Path, default=None)
-    parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("--output", type=Path, default=None, help="the folder of the tables")
     given = parser.parse_args()
     folder = given.folder or default_folder()
     if given.command == "all":
         return min(everything(folder, given.sizes, given.terms, given.peers, given.output), 1)
     if given.command == "corpus":
         print(sum(path.stat().st_size for path in write_corpus(folder, given.n)))
+    elif given.command == "cluster":
+        folder = given.output or Path("docs/tables")
+        table = folder / "scaling.md"
+        lines = cluster(constants_in(table.read_text()))
+        (folder / "scaling-cluster.md").write_text("\n".join(lines) + "\n")
     elif given.command == "constants":
         print(json.dumps(constants(folder)))
     elif given.command == "dask" and not given.workers:

@@ -122,6 +122,43 @@ def extrapolation(
     return lines
 
 
+def cluster(c: dict[str, float], d: int = 30_000, r: int = 1000) -> list[str]:
+    """When a cluster pays: this machine alone beside workers of one thread of the same speed.
+
+    Merging partial sums is left out, so these are the fewest workers that can be worth it.
+    """
+    threads = c["threads"]
+    each = 2 / c["read documents/s"]
+    each += threads / c["vocabulary documents/s"]
+    each += threads / c["weighted terms and moments documents/s"]
+    each += c["pairs a document"] / c["pairs/s into a sparse scatter matrix, one thread"]
+    counts = (4, 16, 64)
+    lines = [
+        "| documents | this machine, s | "
+        + " | ".join(f"{count} workers, s" for count in counts)
+        + " | of that the caller's, s |",
+        "|---|---|" + "---|" * (len(counts) + 1),
+    ]
+    fixed = solving(c, d, r)
+    for n in (1e6, 1e7, 1e8, 1e9):
+        alone = sum(predict(c, n, d, r).values())
+        shown = " | ".join(f"{n * each / count + fixed:,.0f}" for count in counts)
+        lines.append(f"| {n:,.0f} | {alone:,.0f} | {shown} | {fixed:,.0f} |")
+    local = sum(predict(c, 1.0, d, r).values()) - fixed
+    lines += [
+        "",
+        f"A document costs this machine {1e6 * local:.0f} µs with {threads:.0f} threads, and a "
+        f"worker of one thread {1e6 * each:.0f} µs: {each / local:.1f} workers do what it does.",
+    ]
+    return lines
+
+
+def constants_in(text: str) -> dict[str, float]:
+    """The constants of a table that ``document`` wrote."""
+    rows = [line.strip("|").split("|") for line in text.split("\n\n")[0].splitlines()[2:]]
+    return {name.strip(): float(value.replace(",", "")) for name, value in rows}
+
+
 def document(c: dict[str, float], runs: list[dict[str, Any]], r: int) -> str:
     """The tables of docs/scaling.md."""
     lines = ["| constant | value |", "|---|---|"]
