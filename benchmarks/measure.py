@@ -55,6 +55,17 @@ def peak_memory(work: Callable[[], Any]) -> tuple[float, Any]:
     return float(_status("VmHWM") - before), result
 
 
+def textbook_bytes(solver: str, n: int, d: int, r: int, nnz: int, itemsize: int = 4) -> float:
+    """What a plain implementation of a solver holds: a bound that does not come from dcot's code.
+
+    All hold the result and the transpose of the documents. Cholesky holds the matrix it factorises,
+    conjugate gradients solution, residual, direction and image for each right-hand side, in the
+    smaller of document and term space.
+    """
+    held = {"dual": n * n, "primal": d * d, "cg": 4 * min(n, d) * r}[solver]
+    return float(itemsize) * (held + d * r) + nnz * (4.0 + itemsize)
+
+
 def in_subprocess(module: str, *arguments: str) -> str:
     """What ``python -m module arguments`` prints: a process with a memory of its own."""
     command = [sys.executable, "-m", module, *arguments]
