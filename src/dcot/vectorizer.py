@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.preprocessing import normalize
 from sklearn.utils import metadata_routing
 
 from dcot.core.layers import Layer
@@ -319,6 +318,8 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> model.encode("opec").shape, model.encode(["opec", "corn"]).shape
         ((2,), (2, 2))
         """
+        from sklearn.preprocessing import normalize
+
         _refuse_other_results(options)
         single = isinstance(texts, str)
         features = self._features([texts] if single else texts)

@@ -9,7 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.preprocessing import normalize
+from sklearn.utils.sparsefuncs_fast import (
+    inplace_csr_row_normalize_l1,
+    inplace_csr_row_normalize_l2,
+)
 from sklearn.utils.validation import validate_data
 
 from dcot.core.centred import canonical, check_kind
@@ -149,11 +152,12 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             np.log(X.data, out=X.data)
             X.data += 1
         if self.scheme == "tfidf" and self.use_idf:
-            X.data *= self.idf_[X.indices].astype(X.dtype)
+            with np.errstate(over="ignore"):  # looked for below
+                X.data *= self.idf_[X.indices].astype(X.dtype)
         norm = self.norm
         if norm == "auto":
             norm = "l2" if self.scheme == "tfidf" else None
-        return X if norm is None else normalize(X, norm=norm, copy=False)
+        return X if norm is None else _unit_rows(X, norm)
 
     def as_bm25(self, n_terms: int) -> TermWeighting:
         """BM25 of the documents this was fitted to, whatever the scheme; terms may have been added.
@@ -242,3 +246,17 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         per_entry = np.repeat(damping, np.diff(X.indptr)).astype(X.dtype)
         X.data *= (self.k1 + 1) / (X.data + per_entry)
         X.data *= self.idf_[X.indices].astype(X.dtype)
+
+
+def _unit_rows(X: sparse.csr_matrix, norm: str) -> sparse.csr_matrix:
+    """The matrix with rows of length 1, in place; rows of zeros stay."""
+    limit = 1e15 if X.dtype == np.float32 else 1e130
+    if X.nnz and not (1 / limit < X.data.min() and X.data.max() < limit):
+        if not np.isfinite(X.data).all():
+            raise InvalidInputError("the weights overflow: rescale the counts")
+        # squares would overflow or vanish: let the largest of each row be 1 first
+        largest = X.max(axis=1).toarray().ravel()
+        X.data /= np.repeat(largest, np.diff(X.indptr))
+    # sklearn.preprocessing.normalize does the same, and takes a while to import
+    (inplace_csr_row_normalize_l1 if norm == "l1" else inplace_csr_row_normalize_l2)(X)
+    return X

@@ -136,3 +136,21 @@ def test_negative_numbers_are_no_counts():
 def test_not_fitted():
     with pytest.raises(NotFittedError):
         TermWeighting().transform(COUNTS)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize(("dtype", "factor"), [("float32", 1e25), ("float64", 1e250)])
+@pytest.mark.parametrize("power", [-1, 1])
+def test_very_large_and_very_small_counts_have_the_directions_of_others(norm, dtype, factor, power):
+    counts = np.array([[1, 2, 0], [0, 3, 4], [0, 0, 0]], dtype=dtype)
+    options = {"sublinear_tf": False, "norm": norm}
+    expected = TermWeighting(**options).fit_transform(counts).toarray()
+    scaled = counts * np.array([[factor**power], [1], [1]]).astype(dtype)
+    got = TermWeighting(**options).fit_transform(sparse.csr_matrix(scaled)).toarray()
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_weights_that_overflow_are_refused():
+    counts = np.array([[1.7e308, 0], [1, 1], [0, 1]])
+    with pytest.raises(InvalidInputError, match="the weights overflow"):
+        TermWeighting(sublinear_tf=False).fit_transform(counts)
