@@ -778,6 +778,10 @@ def test_documents_without_a_known_term_can_be_told():
         found = model.predict(new, unknown=mark).tolist()
         assert found == [plain[0], mark, mark, plain[3]]
     assert model.predict(new[:1], unknown=None).dtype == plain.dtype
+    # however sure the model is of an empty document, nothing in it speaks for a class
+    found = model.predict(new, abstain=0.01).tolist()
+    assert found == [plain[0], None, None, plain[3]]
+    assert model.predict(new, abstain=0.01, unknown="?").tolist() == [plain[0], "?", "?", plain[3]]
     assert "no word of the document is known" in str(model.explain("xylophone"))
 
 

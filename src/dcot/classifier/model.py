@@ -498,7 +498,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             they are classified like others, though nothing in them speaks for any class.
         abstain : such as 0.9: give None to the least certain documents, so many that about 90 % of
             the labels that are given are right, by the held-out decisions of ``fit``. For new
-            documents like the labelled ones; one label per document.
+            documents like the labelled ones; one label per document. Documents without any known
+            term get None too.
         vectors : of the documents, if the classifier was fitted on vectors
         """
         fitted = self._fitted()
@@ -512,7 +513,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         else:
             return [tuple(fitted.classes[row].tolist()) for row in decisions > 0]
         if abstain is not None:
-            unsure = fitted.probabilities(decisions).max(axis=1) < least
+            # nothing in a document without a known term speaks for a class, however sure it looks
+            unsure = (fitted.probabilities(decisions).max(axis=1) < least) | ~_known(read)
             predicted = predicted.astype(object)
             predicted[unsure] = None
         if unknown is not _CLASSIFY and not (known := _known(read)).all():

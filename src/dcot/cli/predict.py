@@ -99,12 +99,12 @@ def predict(
         for batch in source.batches():
             columns = {"id": batch.ids} | kept(batch, keep or [])
             found = predictions(classifier, batch.texts, top)
+            known = classifier.has_known_terms(batch.texts)
             if abstain is not None:
                 for place, share in enumerate(found["probability"]):
-                    found["prediction"][place] = (
-                        found["prediction"][place] if share >= least else ""
-                    )
-            for place in (~classifier.has_known_terms(batch.texts)).nonzero()[0]:
+                    if share < least or not known[place]:
+                        found["prediction"][place] = ""
+            for place in (~known).nonzero()[0]:
                 strange += 1
                 if unknown is not None:
                     found["prediction"][place] = unknown

@@ -253,8 +253,10 @@ def _decode(value: Any) -> Any:
     if marks == {"$dtype"}:
         return _dtype(value["$dtype"]).type
     if marks == {"$array", "dtype"}:
-        dtype = _dtype(value["dtype"])
-        return np.array(value["$array"], dtype=dtype)
+        dtype, entries = _dtype(value["dtype"]), value["$array"]
+        if not isinstance(entries, list) or any(type(entry) not in _PLAIN for entry in entries):
+            raise ValueError("an array has entries that are not plain values")
+        return np.array(entries, dtype=dtype)
     raise ValueError(f"unknown marks {sorted(marks)[:3]}")
 
 

@@ -80,13 +80,9 @@ def free_memory() -> int | None:
             candidates.append(int(match[1]) * 1024)
     except OSError:
         pass
-    try:  # inside a container the group's limit counts, not the machine's
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text().strip()
-        if limit != "max":
-            candidates.append(int(limit) - int(used))
-    except (OSError, ValueError):
-        pass
+    group = _group_memory(Path("/sys/fs/cgroup"))
+    if group is not None:
+        candidates.append(group)
     if not candidates:
         try:  # macOS tells how much memory there is, not how much is free: take half of it
             known = "SC_AVPHYS_PAGES" in os.sysconf_names
@@ -95,6 +91,20 @@ def free_memory() -> int | None:
         except (ValueError, OSError, AttributeError):  # Windows
             return None
     return max(0, min(candidates))
+
+
+def _group_memory(folder: Path) -> int | None:
+    """Bytes that a container may still use, or None without a limit.
+
+    Files that were read stay in memory until it is needed, and count as used. They are free.
+    """
+    try:
+        limit = (folder / "memory.max").read_text().strip()
+        used = int((folder / "memory.current").read_text())
+        facts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return None if limit == "max" else int(limit) - used + int(facts.get("inactive_file", 0))
+    except (OSError, ValueError):
+        return None
 
 
 def allowance(limit: float | None) -> float:

@@ -249,6 +249,10 @@ def test_uncertain_documents_are_left_out(shelf):
         expected = other["prediction"] if other["probability"] >= least else ""
         assert row["prediction"] == expected
     assert run("predict", "classifier", *options, "--abstain", "90").code == 1
+    found = run(
+        "predict", "classifier", "-", "--json", "--abstain", "0.01", stdin="zzz\nopec\n"
+    ).rows
+    assert [row["prediction"] == "" for row in found] == [True, False]
 
 
 def test_models_of_the_wrong_kind(shelf):

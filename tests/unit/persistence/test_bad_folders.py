@@ -17,6 +17,7 @@ from tests.unit.persistence.conftest import contents_of, forge, part, same
 import dcot
 from dcot import DcotError
 from dcot.errors import ModelFolderError, ModelFormatError
+from dcot.persistence.contents import decode
 from dcot.persistence.manifest import FORMAT_VERSION, MANIFEST, _checksum
 
 SOURCES = Path(dcot.__file__).parent
@@ -495,6 +496,13 @@ def test_a_vocabulary_that_does_not_fit(folder, change):
     forge(folder, vocabulary=None if changed is None else json.dumps(changed).encode())
     with pytest.raises(ModelFormatError):
         dcot.load(folder)
+
+
+@pytest.mark.parametrize("entries", [[["x"] * 3], [{"x": 1}], "xxx"], ids=str)
+def test_arrays_in_the_settings_are_flat(entries):
+    """Their size in memory is checked by their length: a list inside would go uncounted."""
+    with pytest.raises(ModelFormatError, match="not plain values"):
+        decode({"$array": entries, "dtype": "<U99999"})
 
 
 @pytest.mark.parametrize(
