@@ -1,21 +1,27 @@
-"""The application: its commands, and from arguments to an exit code."""
+"""The application: its commands, how they run and end, and the layout of their help.
+
+Help is laid out here: typer's own grouped help needs rich and a Markdown parser, which take longer
+to import than everything else that ``dcot --help`` does.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from dcot._version import __version__
 from dcot.cli.errors import INTERRUPTED, OK, cleaned_up_when_terminated, report, write_error
-from dcot.cli.help import Command, Group
-from dcot.cli.options import with_groups
-from dcot.cli.session import at_end
+from dcot.cli.options import group_of, with_groups
+from dcot.cli.session import Session, at_end
 
-# The module of each command, and its group in help.
+# The module of each command, and the heading it has in help.
 COMMANDS = {
     "fit": ("fit", "Features"),
     "transform": ("transform", "Features"),
@@ -38,7 +44,7 @@ COMMANDS = {
 
 
 def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The command with these subcommands; the modules of others are not imported."""
+    """The command with these subcommands; only their modules are imported."""
     app = typer.Typer(
         name="dcot",
         help="Better text features from your own unlabelled documents.",
@@ -91,9 +97,9 @@ def _root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line; the exit code."""
+    """Run a command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a character that cannot be shown is no error
+        if hasattr(stream, "reconfigure"):  # escape characters that cannot be shown
             stream.reconfigure(errors="backslashreplace")
     try:
         with cleaned_up_when_terminated(), at_end:
@@ -112,7 +118,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _usage(error: Any) -> int:
-    """A wrong command line: what is wrong, and where the right one is described."""
+    """Report a wrong command line, and point to its help."""
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command
         sys.stdout.write(error.format_message() + "\n")
         return OK
@@ -120,3 +126,127 @@ def _usage(error: Any) -> int:
     path = context.command_path if context is not None else "dcot"
     write_error(f"{error.format_message()}\nSee: {path} --help")
     return int(error.exit_code)
+
+
+class Command(TyperCommand):
+    """A command that reports its errors, with help that groups its options."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error is one line on standard error, and an exit code."""
+        try:
+            group_of(Session, ctx.params).start()
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a closed pipe shows here, where it can be handled
+            return result
+        except (SystemExit, typer.Exit, typer.BadParameter):
+            raise
+        except BaseException as error:
+            raise typer.Exit(report(error, ctx.params["debug"])) from None
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that is given twice but takes one value."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        counts: Counter[Any] = Counter(order)
+        for parameter, times in counts.items():
+            if times > 1 and not parameter.multiple and not parameter.is_flag:
+                name = parameter.opts[0]
+                raise typer.BadParameter(f"{name} is given {times} times, but takes one value", ctx)
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            groups.setdefault(_heading(parameter), []).append(_record(parameter))
+        groups[_LAST] = groups.pop(_LAST, [])
+        _write_help(self, ctx, formatter, groups)
+
+
+class Group(TyperGroup):
+    """A group with help that shows its commands under headings."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)  # in the order in which they were added
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name, found in self.commands.items():
+            panel = getattr(found, "rich_help_panel", None)
+            first = (found.help or "").strip().partition("\n\n")[0]
+            records = groups.setdefault(panel if isinstance(panel, str) else "Commands", [])
+            records.append((name, " ".join(first.split())))
+        shown = [one for one in self.get_params(ctx) if not getattr(one, "hidden", False)]
+        groups["Options"] = [_record(one) for one in shown]
+        _write_help(self, ctx, formatter, groups)
+
+
+_LAST = "Common options"
+
+
+def _heading(parameter: Any) -> str:
+    if "--help" in parameter.opts:
+        return _LAST
+    if panel := getattr(parameter, "rich_help_panel", None):
+        return str(panel)
+    return "Arguments" if parameter.param_type_name == "argument" else "Options"
+
+
+def _write_help(
+    command: Any, ctx: Any, formatter: Any, groups: dict[str, list[tuple[str, str]]]
+) -> None:
+    parameters = command.get_params(ctx)
+    pieces = [_metavar(one) for one in parameters if one.param_type_name == "argument"]
+    if isinstance(command, TyperGroup):
+        pieces = ["COMMAND", "…"]
+    required = [
+        f"{min(one.opts, key=len)} {_metavar(one)}"
+        for one in parameters
+        if one.param_type_name == "option" and one.required
+    ]
+    formatter.write_usage(ctx.command_path, " ".join([*pieces, *required, "[OPTIONS]"]))
+    for paragraph in (command.help or "").strip().split("\n\n"):
+        formatter.write_paragraph()
+        formatter.write_text(" ".join(paragraph.split()))
+    for title, records in groups.items():
+        if records:
+            with formatter.section(_bold(title)):
+                formatter.write_dl(records, col_max=26)
+    examples = (command.epilog or "").strip().splitlines()
+    if examples:
+        with formatter.section(_bold("Examples" if len(examples) > 1 else "Example")):
+            for line in examples:  # not wrapped, so that they can be copied
+                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+def _record(parameter: Any) -> tuple[str, str]:
+    """What to type, and what it does."""
+    text = getattr(parameter, "help", None) or ""
+    if parameter.param_type_name == "argument":
+        return _metavar(parameter), text
+    names = ", ".join(sorted(parameter.opts, key=len))
+    if parameter.secondary_opts:
+        names = f"{names} / {parameter.secondary_opts[0]}"
+    elif not parameter.is_flag:
+        names += f" {_metavar(parameter)}"
+    default = "required" if parameter.required else _default(parameter)
+    return names, f"{text} [{default}]" if default else text
+
+
+def _metavar(parameter: Any) -> str:
+    return str(parameter.metavar or "TEXT")
+
+
+def _default(parameter: Any) -> str:
+    """The default as help shows it; nothing for a flag that is off."""
+    shown, value = parameter.show_default, parameter.default
+    if isinstance(shown, str):
+        return shown
+    if shown is False or value is None:
+        return ""
+    if isinstance(value, bool):
+        return ("yes" if value else "no") if parameter.secondary_opts else ""
+    return str(value)
+
+
+def _bold(text: str) -> str:
+    plain = "NO_COLOR" in os.environ or not sys.stdout.isatty()
+    return text if plain else typer.style(text, bold=True)

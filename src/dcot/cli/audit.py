@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
+from dcot.cli.corpus import Batch, Corpus
+from dcot.cli.files import check_output, writing
 from dcot.cli.session import Session, table
 
 if TYPE_CHECKING:
-    from dcot.cli.corpus import Batch
     from dcot.web.space import Space
 
 EXAMPLES = {
@@ -52,9 +53,6 @@ def audit(
     Each labelled document is judged by a model that never saw it; listed are those whose label it
     contradicts, the worst first. Exact and near copies are listed with the document they repeat.
     """
-    from dcot.cli.corpus import Corpus
-    from dcot.cli.output import check_output, writing
-
     if output is not None:
         check_output(output, corpus)
     labels = o.Labels(label, unlabelled_label=unlabelled_label)

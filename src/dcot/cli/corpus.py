@@ -142,6 +142,24 @@ class Corpus:
         if not any_yet:
             raise self._empty()
 
+    def checked_labels(self, documents: Batch) -> list[Any]:
+        """The labels of documents, all of one kind; at least one document must have a label."""
+        labels = documents.labels
+        if all(label is None for label in labels):
+            raise self.no_labels()
+        if any(isinstance(label, list) for label in labels):
+            return [[label] if isinstance(label, str) else label for label in labels]
+        return labels
+
+    def no_labels(self) -> UserError:
+        """The error for a corpus without any label."""
+        column = self.labels.label
+        where = f"the column {column!r}" if column else "the names of its folders"
+        advice = "" if column else "; name the column with --label"
+        return UserError(
+            f"{self.name}: no document has a label in {where}: label a few of each class{advice}"
+        )
+
     def _empty(self) -> UserError:
         return UserError(f"{self.name} has no documents: there is nothing to work on")
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
+from dcot.cli.corpus import Corpus
+from dcot.cli.files import load_classifier
+from dcot.cli.predict import predictions
 from dcot.cli.session import Session, table
 
 if TYPE_CHECKING:
     from dcot import DCoTClassifier
-    from dcot.cli.corpus import Corpus
 
 EXAMPLES = {"evaluate": ("dcot evaluate model test.csv --text body --label topic",)}
 
 Labels = frozenset[str]
+Scores = dict[str, Any]  # as --json shows them
 
 
 def evaluate(
@@ -35,29 +37,22 @@ def evaluate(
     Unlabelled documents are skipped. Labels that the model has never seen count as errors. Use
     documents that the model was not trained on: on others the accuracy is too high.
     """
-    from dcot.cli.corpus import Corpus
-    from dcot.cli.models import load_model
-
     source = Corpus(corpus, reading, labels, part="test")
     source.check()
-    classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
-    found, _ = evaluation(classifier, source)
+    found, _ = evaluation(load_classifier(model), source)
     if session.json:
-        session.emit(found.as_json())
+        session.emit(found)
     else:
         show_evaluation(session, found, confusions)
 
 
 def evaluation(
     classifier: DCoTClassifier, source: Corpus, trained_on: set[str] | None = None
-) -> tuple[Evaluation, int]:
-    """Scores on a corpus, read in batches; how many of its documents are ``trained_on``."""
-    from dcot.cli.predict import predictions
-    from dcot.cli.train import checked_labels
-
+) -> tuple[Scores, int]:
+    """Scores on a corpus, read in batches, and how many of its documents are ``trained_on``."""
     truth: list[Labels] = []
     predicted: list[Labels] = []
-    unlabelled = same = strange = 0
+    unlabelled = same = unknown = 0
     for batch in source.batches():
         kept = [place for place, label in enumerate(batch.labels) if label is not None]
         unlabelled += len(batch) - len(kept)
@@ -65,85 +60,26 @@ def evaluation(
             continue
         texts = [batch.texts[place] for place in kept]
         same += sum(text in (trained_on or ()) for text in texts)
-        strange += int((~classifier.has_known_terms(texts)).sum())
+        unknown += int((~classifier.has_known_terms(texts)).sum())
         truth += [_as_set(batch.labels[place]) for place in kept]
         predicted += [_as_set(label) for label in predictions(classifier, texts)["prediction"]]
     if not truth:
-        checked_labels([None], source)
+        raise source.no_labels()
     known = [str(name) for name in classifier.classes_]
-    return scores_of(truth, predicted, known, unlabelled, strange), same
+    counts = {"documents": len(truth), "unlabelled": unlabelled, "without_known_words": unknown}
+    return counts | scores_of(truth, predicted, known), same
 
 
 def _as_set(label: Any) -> Labels:
     return frozenset(label if isinstance(label, list) else [label])
 
 
-@dataclass(frozen=True)
-class ClassScore:
-    """Precision, recall and F1 of one class, and how many documents have it."""
+def scores_of(truth: Sequence[Labels], predicted: Sequence[Labels], known: Sequence[str]) -> Scores:
+    """Compare predicted labels with the true ones; ``known`` are the classes of the model.
 
-    label: str
-    precision: float
-    recall: float
-    f1: float
-    documents: int
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Scores of a model on labelled documents.
-
-    Attributes
-    ----------
-    documents : labelled ones, which all scores are about
-    unlabelled : documents without a label, which are skipped
-    unknown : labelled documents without any word that the model knows: guesses
-    accuracy, interval : share of documents with the right labels, and its 95 % interval (Wilson)
-    macro_f1 : mean over the classes that the documents have
-    micro_f1 : of all pairs of document and label together
-    classes : a score for each, the most frequent first
-    confusions : true class, predicted class, documents; the most frequent first
-    unseen : labels that the model has never seen, with their documents: all count as errors
+    Macro-F1 is the mean over the classes of the documents, and micro-F1 counts all pairs of
+    document and label together. Classes and confusions have the most frequent first.
     """
-
-    documents: int
-    unlabelled: int
-    unknown: int
-    accuracy: float
-    interval: tuple[float, float]
-    macro_f1: float
-    micro_f1: float
-    classes: list[ClassScore]
-    confusions: list[tuple[str, str, int]]
-    unseen: dict[str, int]
-
-    def as_json(self) -> dict[str, Any]:
-        """The scores as a JSON object."""
-        return {
-            "documents": self.documents,
-            "unlabelled": self.unlabelled,
-            "without_known_words": self.unknown,
-            "accuracy": self.accuracy,
-            "accuracy_interval": list(self.interval),
-            "macro_f1": self.macro_f1,
-            "micro_f1": self.micro_f1,
-            "classes": [vars(score) for score in self.classes],
-            "confusions": [
-                {"true": true, "predicted": predicted, "documents": count}
-                for true, predicted, count in self.confusions
-            ],
-            "unseen_labels": self.unseen,
-        }
-
-
-def scores_of(
-    truth: Sequence[Labels],
-    predicted: Sequence[Labels],
-    known: Sequence[str],
-    unlabelled: int,
-    unknown: int = 0,
-) -> Evaluation:
-    """Compare the labels of documents with predicted ones."""
     from scipy.stats import binomtest
 
     hits = sum(a == b for a, b in zip(truth, predicted, strict=True))
@@ -151,81 +87,70 @@ def scores_of(
     occurs = Counter(label for labels in truth for label in labels)
     claimed = Counter(label for labels in predicted for label in labels)
     right = Counter(label for a, b in zip(truth, predicted, strict=True) for label in a & b)
-    scores = [
-        _score(label, right[label], claimed[label], occurs[label]) for label in occurs | claimed
+    classes = [
+        {
+            "label": label,
+            "precision": right[label] / claimed[label] if claimed[label] else 0.0,
+            "recall": right[label] / occurs[label] if occurs[label] else 0.0,
+            "f1": 2 * right[label] / (claimed[label] + occurs[label]),
+            "documents": occurs[label],
+        }
+        for label in sorted(occurs | claimed, key=lambda label: (-occurs[label], label))
     ]
-    scores.sort(key=lambda score: (-score.documents, score.label))
-    present = [score.f1 for score in scores if score.documents]
-    return Evaluation(
-        len(truth),
-        unlabelled,
-        unknown,
-        hits / len(truth),
-        (float(interval.low), float(interval.high)),
-        sum(present) / len(present),
-        2 * right.total() / (occurs.total() + claimed.total()),
-        scores,
-        _confusions(truth, predicted),
-        {label: count for label, count in sorted(occurs.items()) if label not in set(known)},
-    )
+    present = [score["f1"] for score in classes if score["documents"]]
+    return {
+        "accuracy": hits / len(truth),
+        "accuracy_interval": [float(interval.low), float(interval.high)],
+        "macro_f1": sum(present) / len(present),
+        "micro_f1": 2 * right.total() / (occurs.total() + claimed.total()),
+        "classes": classes,
+        "confusions": _confusions(truth, predicted),
+        "unseen_labels": {name: occurs[name] for name in sorted(occurs) if name not in set(known)},
+    }
 
 
-def _score(label: str, right: int, claimed: int, occurs: int) -> ClassScore:
-    return ClassScore(
-        label,
-        right / claimed if claimed else 0.0,
-        right / occurs if occurs else 0.0,
-        2 * right / (claimed + occurs),
-        occurs,
-    )
-
-
-def _confusions(truth: Sequence[Labels], predicted: Sequence[Labels]) -> list[tuple[str, str, int]]:
-    """Pairs of one class taken for another; of documents with one label and one prediction."""
+def _confusions(truth: Sequence[Labels], predicted: Sequence[Labels]) -> list[dict[str, Any]]:
+    """How often one class was predicted for another, in documents with one label and prediction."""
     pairs = Counter(
         (next(iter(a)), next(iter(b)))
         for a, b in zip(truth, predicted, strict=True)
         if a != b and len(a) == len(b) == 1
     )
     ranked = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
-    return [(true, wrong, count) for (true, wrong), count in ranked]
+    return [
+        {"true": true, "predicted": wrong, "documents": count} for (true, wrong), count in ranked
+    ]
 
 
-# -- for people ---------------------------------------------------------------------------------
-
-
-def show_evaluation(session: Session, found: Evaluation, confusions: int = 10) -> None:
+def show_evaluation(session: Session, found: Scores, confusions: int = 10) -> None:
     """Show scores to a person."""
-    low, high = found.interval
-    session.show(_sentence(f"{found.documents:,} labelled documents", found.unlabelled))
+    low, high = found["accuracy_interval"]
+    skipped = found["unlabelled"]
     session.show(
-        f"Accuracy {100 * found.accuracy:.1f} % "
-        f"(95 % interval {100 * low:.1f} – {100 * high:.1f}), "
-        f"macro-F1 {100 * found.macro_f1:.1f} %, micro-F1 {100 * found.micro_f1:.1f} %."
+        f"{found['documents']:,} labelled documents"
+        + (f", {skipped:,} unlabelled ones skipped." if skipped else ".")
     )
-    if found.unseen:
-        session.show(_unseen(found.unseen))
-    if found.unknown:
+    session.show(
+        f"Accuracy {100 * found['accuracy']:.1f} % "
+        f"(95 % interval {100 * low:.1f} – {100 * high:.1f}), "
+        f"macro-F1 {100 * found['macro_f1']:.1f} %, micro-F1 {100 * found['micro_f1']:.1f} %."
+    )
+    if unseen := found["unseen_labels"]:
+        names = ", ".join(list(unseen)[:5]) + (", …" if len(unseen) > 5 else "")
         session.show(
-            f"{found.unknown:,} of them have no word that the model knows: "
+            f"{sum(unseen.values()):,} of them have labels that the model has never seen "
+            f"({names}): errors."
+        )
+    if found["without_known_words"]:
+        session.show(
+            f"{found['without_known_words']:,} of them have no word that the model knows: "
             "their predictions are guesses."
         )
     rows = [
-        (score.label, score.documents, score.precision, score.recall, score.f1)
-        for score in found.classes
+        [score[name] for name in ("label", "documents", "precision", "recall", "f1")]
+        for score in found["classes"]
     ]
     session.show(table(["class", "documents", "precision", "recall", "F1"], rows))
-    if found.confusions and confusions:
-        session.show(
-            table(["most confused", "taken for", "documents"], found.confusions[:confusions])
-        )
-
-
-def _sentence(documents: str, unlabelled: int) -> str:
-    return documents + (f", {unlabelled:,} unlabelled ones skipped." if unlabelled else ".")
-
-
-def _unseen(unseen: dict[str, int]) -> str:
-    names = ", ".join(list(unseen)[:5]) + (", …" if len(unseen) > 5 else "")
-    count = sum(unseen.values())
-    return f"{count:,} of them have labels that the model has never seen ({names}): errors."
+    if found["confusions"] and confusions:
+        pairs = [list(pair.values()) for pair in found["confusions"][:confusions]]
+        session.show(table(["true class", "predicted", "documents"], pairs))

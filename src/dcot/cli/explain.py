@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
+from dcot.cli.files import load_model
 from dcot.cli.session import Session, table
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ def explain(
     For features: the prototypes it is reconstructed into, layer by layer, with each word's share.
     For a classifier: the words that moved its decision, and through which prototypes.
     """
-    from dcot.cli.models import load_model
-
     document = _read(text)
     loaded = load_model(model, *READABLE, hint="use the model it was made with")
     if type(loaded).__name__ == "DCoTClassifier":
@@ -80,8 +79,6 @@ def similar(
     session: Session,
 ) -> None:
     """Show the words that mean the same as a word."""
-    from dcot.cli.models import load_model
-
     loaded = load_model(model, *READABLE, hint="use the model it was made with")
     find = loaded.cohort if cohort else loaded.similar_terms
     found = find(word, k, layer=layer)

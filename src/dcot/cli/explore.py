@@ -63,7 +63,7 @@ def explore(
     leaves this computer.
     """
     from dcot.cli.corpus import Corpus
-    from dcot.cli.output import check_place
+    from dcot.cli.files import check_place
     from dcot.runtime.extras import require
 
     if export is None:
@@ -119,7 +119,7 @@ def _export(session: Session, explorer: Explorer, path: Path) -> None:
 
 
 def _subject(session: Session, model: str | None, source: Corpus | None) -> subject.Subject:
-    from dcot.cli.models import load_model
+    from dcot.cli.files import load_model
     from dcot.web.explore.subject import learn_subject, subject_of
 
     corpus = None if source is None else _read(source)

@@ -8,7 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dcot.cli import options as o
+from dcot.cli.corpus import Corpus
 from dcot.cli.errors import UserError
+from dcot.cli.files import check_target, save_model
 from dcot.cli.session import Session
 
 if TYPE_CHECKING:
@@ -114,10 +116,7 @@ def fit(
     The more documents the better. The model turns texts into features (dcot transform), shows what
     words mean (explain, similar) and serves a search index (index).
     """
-    from dcot.cli import models
-    from dcot.cli.corpus import Corpus
-
-    models.check_target(output, "DCoTVectorizer")
+    check_target(output, "DCoTVectorizer")
     if dask is not None:
         _check_dask()
     documents = Corpus(corpus, reading).texts()
@@ -128,7 +127,7 @@ def fit(
     else:
         _fit_with_dask(dask, model, documents)
     seconds = time.perf_counter() - start
-    size = models.save_model(model, output, precision)
+    size = save_model(model, output, precision)
     facts = {
         "model": str(output),
         "kind": "DCoTVectorizer",

@@ -68,7 +68,7 @@ def label(
     to go on. Nothing leaves this computer.
     """
     from dcot.cli.corpus import Corpus
-    from dcot.cli.models import check_target
+    from dcot.cli.files import check_target
     from dcot.runtime.extras import require
 
     for module in ("starlette", "uvicorn"):

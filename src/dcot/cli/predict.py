@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
+from dcot.cli.corpus import Batch, Corpus
 from dcot.cli.errors import UserError
+from dcot.cli.files import check_output, load_classifier, writing
 from dcot.cli.session import Session, table
 from dcot.runtime.progress import documents_done
 from dcot.runtime.terminal import one_line
 
 if TYPE_CHECKING:
     from dcot import DCoTClassifier
-    from dcot.cli.corpus import Batch
-
 
 Rows = dict[str, list[Any]]
 _OURS = re.compile(r"id|prediction|probability(_\d+)?|class_\d+")  # names of our columns
@@ -84,15 +84,11 @@ def predict(
     Without -o the predictions go to standard output: a table on a terminal, tab-separated lines
     into a pipe, JSON lines with --json.
     """
-    from dcot.cli.corpus import Corpus
-    from dcot.cli.models import load_model
-    from dcot.cli.output import check_output
-
     if output is not None:
         check_output(output, [*corpus, str(model)])
     source = Corpus(corpus, reading, identifier=identifier, metadata=tuple(keep or ()))
     source.check()
-    classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
+    classifier = load_classifier(model)
     least = 0.0 if abstain is None else classifier.answer_from(abstain)
     progress, done, strange = session.progress, 0, 0
     with destination(session, output) as put:
@@ -161,8 +157,6 @@ def predictions(classifier: DCoTClassifier, texts: list[str], top: int = 1) -> R
 def destination(session: Session, output: Path | None) -> Iterator[Any]:
     """Where rows go: a file, JSON lines, a table, or lines."""
     if output is not None:
-        from dcot.cli.output import writing
-
         with writing(output, main="prediction") as writer:
             yield lambda columns, texts: writer.write(columns)
     elif session.json:
@@ -243,18 +237,13 @@ def suggest(
     documents are uncertain and tell most about the others: they are harder than the rest, so do
     not measure accuracy on them. After labelling them, run dcot refit or dcot train.
     """
-    from dcot.cli.corpus import Corpus
-    from dcot.cli.models import load_model
-    from dcot.cli.output import check_output
-    from dcot.cli.train import checked_labels
-
     if output is not None:
         check_output(output, [*corpus, str(model)])
     source = Corpus(corpus, reading, labels, identifier)
     source.check()
-    classifier = load_model(model, "DCoTClassifier", hint="make one with dcot train")
+    classifier = load_classifier(model)
     documents = source.whole()
-    given = checked_labels(documents.labels, source)
+    given = source.checked_labels(documents)
     open_rows = [row for row, found in enumerate(given) if found is None]
     if not open_rows:
         raise UserError(f"{source.name}: every document has a label: there is nothing to suggest")

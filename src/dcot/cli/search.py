@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
+from dcot.cli.corpus import Corpus
 from dcot.cli.errors import UserError
+from dcot.cli.files import check_output, check_target, load_model, save_model, writing
 from dcot.cli.session import Session, table
 
 if TYPE_CHECKING:
     from dcot import SearchIndex
-    from dcot.cli.corpus import Corpus
     from dcot.search.results import Hit, Hits
 
 
@@ -54,9 +55,6 @@ def index(
     session: Session,
 ) -> None:
     """Make documents searchable by meaning and by words."""
-    from dcot.cli.corpus import Corpus
-    from dcot.cli.models import check_target, load_model, save_model
-
     check_target(output, "SearchIndex")
     source = Corpus(corpus, reading, identifier=identifier, metadata=tuple(metadata or ()))
     source.check()
@@ -125,9 +123,6 @@ def search(
 
     A query without a known word finds nothing.
     """
-    from dcot.cli.models import load_model
-    from dcot.cli.output import check_output
-
     if output is not None:
         check_output(output, [str(index)])
     several = query == "-"
@@ -214,8 +209,6 @@ def _described(hit: Hit) -> str:
 
 
 def _write(session: Session, output: Path, found: Any) -> None:
-    from dcot.cli.output import writing
-
     frame = found.to_frame()
     texts = [hits.query for hits in found]
     columns = {name: frame[name].to_list() for name in frame.columns}

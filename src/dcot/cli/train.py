@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dcot.cli import options as o
-from dcot.cli.errors import UserError
+from dcot.cli.corpus import Corpus
+from dcot.cli.evaluate import evaluation, show_evaluation
+from dcot.cli.files import check_target, load_classifier, save_model
 from dcot.cli.session import Session, table
 
 if TYPE_CHECKING:
     from dcot import DCoTClassifier
-    from dcot.cli.corpus import Corpus
 
 EXAMPLES = {
     "train": (
@@ -145,17 +146,14 @@ def train(
     chosen by leave-one-out on the labelled documents. The accuracy to expect is estimated and
     printed beside that of TF-IDF.
     """
-    from dcot.cli import models
-    from dcot.cli.corpus import Corpus
-
-    models.check_target(output, "DCoTClassifier")
+    check_target(output, "DCoTClassifier")
     source = Corpus(corpus, reading, labels, part="train")
     tested = None if test is None else Corpus([test], reading, labels, part="test")
     more = Corpus(unlabelled, reading) if unlabelled else None
     for one in filter(None, (tested, more)):
         one.check()
     documents = source.whole()
-    given = checked_labels(documents.labels, source)
+    given = source.checked_labels(documents)
     note_doubtful_labels(session, given, labels.label)
     start = time.perf_counter()
     model = classifier(candidates, options, counting, weighting, session)
@@ -182,15 +180,12 @@ def refit(
     The features stay as they are, so this takes seconds. The corpus has all labelled documents,
     not only the new ones; unlabelled rows are skipped. The output may be the model itself.
     """
-    from dcot.cli import models
-    from dcot.cli.corpus import Corpus
-
-    models.check_target(output, "DCoTClassifier")
+    check_target(output, "DCoTClassifier")
     source = Corpus(corpus, reading, labels, part="train")
     source.check()
-    trained: Any = models.load_model(model, "DCoTClassifier", hint="make one with dcot train")
+    trained = load_classifier(model)
     documents = source.whole()
-    given = checked_labels(documents.labels, source)
+    given = source.checked_labels(documents)
     note_doubtful_labels(session, given, labels.label)
     start = time.perf_counter()
     trained.refit(documents.texts, given)
@@ -207,8 +202,6 @@ def _saved(
     seconds: float,
 ) -> dict[str, Any]:
     """Save a trained classifier, and show how good it will be; its facts for JSON."""
-    from dcot.cli.models import save_model
-
     size = save_model(model, output, precision)
     facts = facts_of(model) | {"model": str(output), "seconds": round(seconds, 3), "bytes": size}
     if not (session.json or session.quiet):
@@ -239,8 +232,6 @@ def classifier(
 def _evaluate(
     session: Session, model: DCoTClassifier, tested: Corpus, trained_on: set[str]
 ) -> dict[str, Any]:
-    from dcot.cli.evaluate import evaluation, show_evaluation
-
     found, same = evaluation(model, tested, trained_on)
     if same:
         session.note(
@@ -249,24 +240,7 @@ def _evaluate(
     if not session.json:
         session.say(f"On {tested.name}:")
         show_evaluation(session, found)
-    return found.as_json()
-
-
-def checked_labels(labels: list[Any], source: Corpus) -> list[Any]:
-    """Labels of one kind, of which there are some."""
-    if all(label is None for label in labels):
-        where = (
-            f"the column {source.labels.label!r}"
-            if source.labels.label
-            else "the names of its folders"
-        )
-        advice = "" if source.labels.label else "; name the column with --label"
-        raise UserError(
-            f"{source.name}: no document has a label in {where}: label a few of each class{advice}"
-        )
-    if any(isinstance(label, list) for label in labels):
-        return [[label] if isinstance(label, str) else label for label in labels]
-    return labels
+    return found
 
 
 def note_doubtful_labels(session: Session, labels: list[Any], column: str | None) -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
+from dcot.cli.corpus import Corpus
 from dcot.cli.errors import UserError
+from dcot.cli.files import check_output, check_place, load_model, writing
 from dcot.cli.session import Session
 from dcot.runtime.progress import documents_done
 
 if TYPE_CHECKING:
     from dcot import DCoTVectorizer
-    from dcot.cli.corpus import Corpus
 
 EXAMPLES = {
     "transform": (
@@ -47,10 +48,6 @@ def transform(
     memory until the end. For a large corpus write .npy or a folder: after an interruption the same
     command resumes the work.
     """
-    from dcot.cli.corpus import Corpus
-    from dcot.cli.models import load_model
-    from dcot.cli.output import check_output
-
     folder = not output.suffix
     if folder:
         _check_folder(output, identifier, overwrite)
@@ -71,7 +68,6 @@ def transform(
 
 
 def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None:
-    from dcot.cli.output import check_place
     from dcot.stream.writing import in_progress
 
     if identifier is not None:
@@ -92,8 +88,6 @@ def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None
 def _at_once(
     session: Session, vectorizer: DCoTVectorizer, source: Corpus, output: Path, names: list[str]
 ) -> int:
-    from dcot.cli.output import writing
-
     progress, done = session.progress, 0
     with writing(output, names) as writer:
         for batch in source.batches():

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from tests.unit.cli.running import documents, run
 
 import dcot
-from dcot.cli import output
+from dcot.cli.files import frame
 
 ROWS = documents()
 TEXTS = [text for _, _, text in ROWS]
@@ -98,7 +98,7 @@ def test_the_same_command_gives_the_same_bytes(shelf):
 
 
 def test_an_id_like_a_feature(here):
-    table = output.frame({"id": [1]}, np.array([[0.5, 0.25]]), ["id", "x"])
+    table = frame({"id": [1]}, np.array([[0.5, 0.25]]), ["id", "x"])
     assert table.columns == ["id", "id_", "x"]
 
 

@@ -1,4 +1,7 @@
-"""Results to a file, by its ending: parquet, npz, npy, csv, tsv or jsonl; whole or not at all."""
+"""Files that commands read and write: model folders, and results in the format of their ending.
+
+Results are parquet, npz, npy, csv, tsv or jsonl; a file is written completely or not at all.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,63 @@ from dcot.runtime.files import atomic_file
 if TYPE_CHECKING:
     import polars as pl
 
+    from dcot import DCoTClassifier, DCoTVectorizer, SearchIndex
+
+    Model = DCoTClassifier | DCoTVectorizer | SearchIndex
+
 Columns = Mapping[str, Sequence[Any]]
+
+# -- model folders ------------------------------------------------------------------------------
+
+
+def check_target(path: Path, kind: str) -> None:
+    """Refuse a folder where the model could not be saved, before hours of training.
+
+    A model of the same kind is replaced in one step when the new one is complete. Anything else in
+    the folder is left alone.
+    """
+    from dcot.persistence import folder
+    from dcot.persistence.manifest import MANIFEST, read_manifest
+
+    check_place(path)
+    folder.check_target(path)
+    if (path / MANIFEST).exists() and (found := read_manifest(path).kind) != kind:
+        raise UserError(
+            f"{path} holds a {found}, and a {kind} does not replace it: name another folder, or "
+            "remove it first"
+        )
+
+
+def load_model(path: Path, *kinds: str, hint: str = "", mmap: bool = False) -> Any:
+    """Load the model of a folder, which must be of one of these classes (any, if none is named)."""
+    import dcot
+
+    if path.is_file():
+        raise UserError(f"{path} is a file, but a model folder was expected here")
+    model = dcot.load(path, mmap=mmap)
+    found = type(model).__name__
+    if kinds and found not in kinds:
+        raise UserError(f"{path} holds a {found}, but a {' or '.join(kinds)} is needed: {hint}")
+    if getattr(model, "vectorizer_", model) is None:
+        raise UserError(f"{path} was trained on a matrix, not on texts: use it from Python")
+    return model
+
+
+def load_classifier(path: Path) -> DCoTClassifier:
+    """Load a folder that must hold a classifier."""
+    model: DCoTClassifier = load_model(path, "DCoTClassifier", hint="make one with dcot train")
+    return model
+
+
+def save_model(model: Model, path: Path, precision: str | None) -> int:
+    """Save a model, with ``verbose`` off, and return its size in bytes."""
+    if hasattr(model, "set_params"):
+        model.set_params(verbose=False)
+    model.save(path, precision=precision)
+    return sum(file.stat().st_size for file in path.iterdir() if file.is_file())
+
+
+# -- results ------------------------------------------------------------------------------------
 
 
 def check_output(path: Path, sources: Sequence[str] = ()) -> None:
@@ -35,12 +94,13 @@ def check_output(path: Path, sources: Sequence[str] = ()) -> None:
 
 
 def check_place(path: Path) -> None:
-    """Refuse a folder that does not exist or cannot be written."""
+    """Refuse a file or folder whose parent does not exist, or that cannot be written."""
     parent = path.absolute().parent
     if not parent.is_dir():
         raise UserError(f"{parent} does not exist: create it first, as in mkdir -p {parent}")
-    if not os.access(parent, os.W_OK):
-        raise UserError(f"{parent} cannot be written: you have no permission; use another folder")
+    place = path if path.is_dir() else parent
+    if not os.access(place, os.W_OK):
+        raise UserError(f"{place} cannot be written: you have no permission; use another folder")
 
 
 @contextmanager
