@@ -7,9 +7,11 @@ to import than everything else that ``dcot --help`` does.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -17,7 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dcot._version import __version__
-from dcot.cli.errors import INTERRUPTED, OK, cleaned_up_when_terminated, report, write_error
+from dcot.cli.errors import INTERRUPTED, OK, report, write_error
 from dcot.cli.options import group_of, with_groups
 from dcot.cli.session import Session, at_end
 
@@ -102,7 +104,7 @@ def run(arguments: Sequence[str]) -> int:
         if hasattr(stream, "reconfigure"):  # escape characters that cannot be shown
             stream.reconfigure(errors="backslashreplace")
     try:
-        with cleaned_up_when_terminated(), at_end:
+        with _cleaned_up_when_terminated(), at_end:
             named = [one for one in arguments[:1] if one in COMMANDS]
             command = typer.main.get_command(application(named or COMMANDS))
             code = command.main(
@@ -115,6 +117,25 @@ def run(arguments: Sequence[str]) -> int:
         return leaving.code if isinstance(leaving.code, int) else OK
     except Exception as error:
         return _usage(error) if hasattr(error, "format_message") else report(error, debug=False)
+
+
+@contextmanager
+def _cleaned_up_when_terminated() -> Iterator[None]:
+    """Make a signal that ends the process run the same clean-up as an error."""
+
+    def leave(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    before = {}
+    with suppress(ValueError):  # not in the main thread
+        for name in ("SIGTERM", "SIGHUP"):
+            if number := getattr(signal, name, None):
+                before[number] = signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _usage(error: Any) -> int:

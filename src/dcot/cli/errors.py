@@ -16,12 +16,9 @@ code  meaning
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Any
+from contextlib import suppress
 
 from dcot.errors import DcotError
 from dcot.runtime.terminal import printable
@@ -75,22 +72,3 @@ def _drop_output() -> None:
     """Let the interpreter flush into nothing at exit, instead of into the closed pipe."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def cleaned_up_when_terminated() -> Iterator[None]:
-    """A signal that ends the process runs the same clean-up as an error does."""
-
-    def leave(number: int, frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    before = {}
-    with suppress(ValueError):  # not the main thread: its signals are not ours
-        for name in ("SIGTERM", "SIGHUP"):
-            if number := getattr(signal, name, None):
-                before[number] = signal.signal(number, leave)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,11 +1,16 @@
-"""Bars of accuracy, one per system, with the spread over draws."""
+"""Figures of accuracy: by system, by number of labels, and by noise and layers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dcot.plots._figure import OURS, QUIET, axes_of, plain
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcot.errors import InvalidInputError
+from dcot.plots._figure import COLOURS, LINES, MARKERS, OURS, QUIET, axes_of, literal, plain
+from dcot.runtime.extras import require
 
 
 def accuracy_bars(
@@ -47,3 +52,198 @@ def accuracy_bars(
     plain(ax)
     ax.set_title(title)
     return ax.figure
+
+
+def label_curves(
+    curves: Mapping[str, Mapping[int, Sequence[float]]],
+    *,
+    label: str = "accuracy on held-out documents (%)",
+    ax: Any = None,
+    title: str = "",
+) -> Any:
+    """Draw mean accuracy by number of labels; bars are one standard deviation over the draws.
+
+    Parameters
+    ----------
+    curves : system → number of labels → accuracy (0 to 1) in each draw; the last system is drawn
+        boldest. One without numbers is not drawn, but keeps its style: for panels side by side
+    label : of the vertical axis
+    ax : matplotlib axes to draw on; a new figure if not given
+    title : above it
+
+    Returns
+    -------
+    The matplotlib figure.
+    """
+    budgets = sorted({budget for curve in curves.values() for budget in curve})
+    if not budgets or any(not len(draws) for curve in curves.values() for draws in curve.values()):
+        raise InvalidInputError("expected numbers of labels, and draws for each of them")
+    ax = axes_of(ax, 5.6, 3.8)
+    last = len(curves) - 1
+    ends: list[tuple[float, float, str, dict[str, Any]]] = []
+    for number, (name, curve) in enumerate(curves.items()):
+        if not curve:
+            continue
+        xs = np.array(sorted(curve), dtype=np.float64) * 1.01 ** (number - last / 2)
+        draws = [100 * np.asarray(curve[budget], dtype=np.float64) for budget in sorted(curve)]
+        means = [float(values.mean()) for values in draws]
+        ours = number == last
+        colour = OURS if ours else COLOURS[number % len(COLOURS)]
+        ax.errorbar(
+            xs,  # slightly side by side, so that no bar hides another
+            means,
+            yerr=[values.std(ddof=1) if len(values) > 1 else 0 for values in draws],
+            label=name,
+            marker=MARKERS[number % len(MARKERS)],
+            linestyle=LINES[0] if ours else LINES[1 + number % (len(LINES) - 1)],
+            color=colour,
+            linewidth=2.4 if ours else 1.2,
+            markersize=6 if ours else 5,
+            markerfacecolor=colour if ours else "white",
+            elinewidth=0.8,
+            zorder=3 if ours else 2,
+        )
+        ends.append(
+            (
+                xs[-1],
+                means[-1],
+                name,
+                {"color": colour, "weight": "bold"} if ours else {"color": colour},
+            )
+        )
+    _set_ticks(ax, budgets)
+    ax.set_xlabel("labelled documents")
+    ax.set_ylabel(label)
+    ax.grid(axis="y", color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.set_title(title)
+    plain(ax)
+    _name_ends(ax, ends)
+    return ax.figure
+
+
+def _set_ticks(ax: Any, budgets: Sequence[int]) -> None:
+    """A tick for each number of labels, named where there is room."""
+    places = np.array(budgets, dtype=np.float64)
+    if budgets[0] > 0:
+        ax.set_xscale("log")
+        ax.minorticks_off()
+        places = np.log(places)
+    names, room, previous = [], 0.08 * float(np.ptp(places)), -np.inf
+    for budget, place in zip(budgets, places, strict=True):
+        named = place - previous >= room
+        names.append(f"{budget:,}" if named else "")
+        previous = place if named else previous
+    ax.set_xticks(budgets, names)
+
+
+def _name_ends(ax: Any, ends: Sequence[tuple[float, float, str, dict[str, Any]]]) -> None:
+    """The name of each curve at its right end; names that would overlap are moved apart."""
+    low, high = ax.get_ylim()
+    points = ax.get_window_extent().height * 72 / ax.figure.dpi
+    room = 11.5 * (high - low) / points
+    order = sorted(range(len(ends)), key=lambda place: ends[place][1])
+    heights = [ends[place][1] for place in order]
+    for _ in range(200):
+        for lower in range(len(heights) - 1):
+            lack = room - (heights[lower + 1] - heights[lower])
+            if lack > 1e-9:
+                heights[lower] -= lack / 2
+                heights[lower + 1] += lack / 2
+    for place, height in zip(order, heights, strict=True):
+        x, y, name, style = ends[place]
+        ax.annotate(
+            literal(name),
+            (x, y),
+            xytext=(1.03, height),
+            textcoords=("axes fraction", "data"),
+            va="center",
+            fontsize=9,
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": style["color"], "linewidth": 0.5, "shrinkB": 4},
+            **style,
+        )
+    ax.set_ylim(low, high)
+
+
+def noise_heatmap(
+    values: ArrayLike,
+    noises: Sequence[float],
+    layers: Sequence[int] | None = None,
+    *,
+    label: str = "accuracy (%)",
+    better: str = "higher",
+    ax: Any = None,
+    title: str = "",
+) -> Any:
+    """Draw a cell for each layer and noise level, dark where it is good, the best one framed.
+
+    Parameters
+    ----------
+    values : layers × noise levels; NaN where there is nothing to show
+    noises, layers : of the columns and rows; layers are counted from 1 if not given
+    label : what the values are
+    better : {"higher", "lower"}
+    ax : matplotlib axes to draw on; a new figure if not given
+    title : above it
+
+    Returns
+    -------
+    The matplotlib figure.
+    """
+    grid = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    rows = list(range(1, len(grid) + 1)) if layers is None else list(layers)
+    if grid.shape != (len(rows), len(noises)) or not grid.size:
+        raise InvalidInputError(
+            f"values must have a row for each of {len(rows)} layers and a column for each of "
+            f"{len(noises)} noise levels, got shape {grid.shape}"
+        )
+    if better not in ("higher", "lower"):
+        raise InvalidInputError(f"better must be 'higher' or 'lower', got {better!r}")
+    ax = axes_of(ax, 0.72 * len(noises) + 1.9, 0.5 * len(rows) + 1.4)
+    good = grid if better == "higher" else -grid
+    known = np.isfinite(good)
+    low = float(good[known].min()) if known.any() else 0.0
+    span = (float(good[known].max()) - low if known.any() else 0.0) or 1.0
+    for row, column in np.ndindex(*grid.shape):
+        if not known[row, column]:
+            ax.text(column, row, "–", ha="center", va="center")
+            continue
+        shade = float(good[row, column] - low) / span
+        ax.add_patch(_cell(row, column, facecolor=_colour(shade), edgecolor="white"))
+        ink = "white" if shade > 0.55 else "black"
+        text = f"{grid[row, column]:.{_digits(grid[known])}f}"
+        ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
+    if known.any():
+        row, column = np.unravel_index(np.argmax(np.where(known, good, -np.inf)), grid.shape)
+        for ink, width in (("black", 5), ("white", 1.5)):  # seen on dark cells and on light ones
+            frame = {"fill": False, "edgecolor": ink, "linewidth": width, "zorder": 3}
+            ax.add_patch(_cell(row, column, 0.93, **frame))
+    ax.set_xlim(-0.5, len(noises) - 0.5)
+    ax.set_ylim(-0.5, len(rows) - 0.5)
+    ax.set_xticks(range(len(noises)), [f"{noise:g}" for noise in noises])
+    ax.set_yticks(range(len(rows)), [str(row) for row in rows])
+    ax.tick_params(length=0)
+    ax.set_xlabel("noise")
+    ax.set_ylabel("layers")
+    ax.spines[:].set_visible(False)
+    ax.set_title(f"{title}\n{label}, best one framed".strip(), fontsize=10)
+    return ax.figure
+
+
+def _colour(shade: float) -> tuple[float, ...]:
+    """From nearly white to dark blue: one hue, so the order is seen in print as well."""
+    light, dark = (0.96, 0.97, 0.99), (0.0, 0.27, 0.45)
+    return tuple(one + shade * (other - one) for one, other in zip(light, dark, strict=True))
+
+
+def _cell(row: Any, column: Any, size: float = 1.0, **style: Any) -> Any:
+    rectangle = require("matplotlib.patches", "plots").Rectangle
+    return rectangle((column - size / 2, row - size / 2), size, size, **style)
+
+
+def _digits(values: Any) -> int:
+    """Digits after the point that tell the values apart."""
+    if not np.ptp(values):
+        return 1
+    return int(np.clip(np.round(2 - np.log10(float(np.ptp(values)))), 0, 4))

@@ -8,6 +8,7 @@ import numpy as np
 
 from dcot.errors import InvalidInputError
 from dcot.plots._figure import new_figure, plain
+from dcot.runtime.extras import require
 
 if TYPE_CHECKING:
     from dcot.classifier import DCoTClassifier
@@ -98,8 +99,6 @@ def _name(row: dict[str, Any], default: dict[str, Any]) -> str:
 
 
 def _legend(figure: Any, chosen: int) -> None:
-    from dcot.runtime.extras import require
-
     line = require("matplotlib.lines", "plots").Line2D
     names = {"chosen": "chosen (the default)" if chosen == 0 else "chosen"}
     kinds = ["chosen", "candidate"] if chosen == 0 else ["chosen", "default", "candidate"]
