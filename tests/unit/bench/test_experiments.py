@@ -16,7 +16,7 @@ from dcot.bench.jobs import Context, Job, Runner, corpus_key, predicted
 from dcot.bench.profiles import FAST, PROFILES
 from dcot.bench.protocol import CLASSIFIERS, RIDGE, default_class_weight, hits, mcnemar
 from dcot.bench.report import Results
-from dcot.bench.report.tables import published_table
+from dcot.bench.report.tables import TABLES
 from dcot.bench.store import Store
 from dcot.bench.systems import (
     NAMES,
@@ -143,7 +143,7 @@ def test_published(context, task, tmp_path):
     jobs = plan(context, ["published"])
     store = Store(tmp_path / "cells")
     assert Runner(context, store, WORK).run(jobs) == []
-    table = published_table(Results.collect(store, jobs, context, [], ["published"]))
+    (table,) = TABLES["published"](Results.collect(store, jobs, context, [], ["published"]))
     assert [row[0] for row in table.rows if row[-1] == "measured here"] == ["TF-IDF"]
 
 

@@ -18,9 +18,9 @@ from dcot.bench.jobs import Failure
 from dcot.bench.profiles import PROFILES
 from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.report import paper_claims as claims
-from dcot.bench.report.comparison import verdict
 from dcot.bench.report.paragraphs import sections
-from dcot.bench.report.tables import TABLES, by_budget, published_table, time_table
+from dcot.bench.report.results import verdict
+from dcot.bench.report.tables import TABLES, by_budget, time_table
 from dcot.bench.report.writing import page
 from dcot.bench.store import Cell
 from dcot.bench.systems import FEATURES, OURS, PAPER, SYSTEMS
@@ -105,7 +105,7 @@ def test_what_was_trained_on_other_text_is_compared_separately():
     results = results_of(few_labels(means))
     text = " ".join(paragraphs(results)["few-labels"])
     assert "significantly better than the best rival with 50 (+10.0 against LSI, p < 0.01)" in text
-    assert "trained on other text, the difference is -5.0 to +5.0 points" in text
+    assert "the pretrained encoder, trained on other text, is -5.0 to +5.0 points" in text
     table = by_budget(results, "reuters", "ridge", "accuracy")
     assert [row[0] for row in table.rows[-2:]] == [
         "*dCoT against the best rival*",
@@ -121,7 +121,7 @@ def test_what_was_trained_on_other_text_is_compared_separately():
 
 def test_classes_without_training_documents_are_mentioned():
     text = " ".join(paragraphs(results_of(few_labels(LOSING)))["few-labels"])
-    assert "7 classes of reuters's test documents have no training document" in text
+    assert "7 classes of the test documents of reuters have no training document" in text
 
 
 def test_a_missing_cell_is_shown_as_failed():
@@ -218,8 +218,8 @@ def words_cell(before, after):
 )
 def test_topics_have_to_come_by_recursion(before, after, verdict):
     results = results_of([words_cell(before, after)])
-    assert verdicts(results, "applying it again")[OURS] == verdict
-    assert verdicts(results, "rebuilt from specific ones")[OURS] == claims.HOLDS
+    assert verdicts(results, "Applying it again")[OURS] == verdict
+    assert verdicts(results, "reconstructed from specific ones")[OURS] == claims.HOLDS
     assert verdicts(results, "The empty document")[OURS] == claims.PARTLY
 
 
@@ -275,7 +275,7 @@ def on_r8(system, classifier, right):
 
 def test_published_figures_are_marked_as_theirs():
     cells = [on_r8(OURS, "ridge", 62), on_r8("TF-IDF", "SVM", 60)]
-    table = published_table(results_of(cells))
+    (table,) = TABLES["published"](results_of(cells))
     rows = {row[0]: (number, row) for number, row in enumerate(table.rows)}
     number, row = rows["TextGCN"]
     assert row[1] == "97.07"

@@ -1,4 +1,4 @@
-"""Figures of the report, by name; drawn with the plots that everybody can use."""
+"""Figures of the report, drawn with ``dcot.plots``."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ import numpy as np
 from dcot.bench.experiments.accuracy import ALL, FEW_LABELS, NAME, UNLABELLED
 from dcot.bench.experiments.words import EMPTY
 from dcot.bench.protocol import CLASSIFIERS
-from dcot.bench.report.comparison import METRICS
-from dcot.bench.report.results import Results, systems_of, values
+from dcot.bench.report.results import METRICS, Results, systems_of, values, where
 from dcot.bench.report.tables import unlabelled_cells, unlabelled_panels
 from dcot.bench.store import Cell
 from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER
 from dcot.plots import label_curves, noise_heatmap, word_columns
 from dcot.runtime.extras import require
 
-# Those of the paper's figure 4 and SDA; the others are in the tables, to keep curves readable.
+# The systems of the paper's figure 4, and SDA; the others are only in the tables.
 DRAWN = ("bag of words", "TF-IDF", "LSI", "LDA", "SDA", PAPER, FEATURES, OURS)
 
 
 def figures(results: Results) -> Iterator[tuple[str, str, str, Any]]:
-    """``(experiment, name, caption, figure)`` of everything that there are results for."""
+    """``(experiment, name, caption, figure)`` for every experiment with results."""
     makers: dict[str, Callable[[Results], Iterator[tuple[str, str, Any]]]] = {
         "words": _words,
         "noise": _noise,
@@ -55,9 +54,9 @@ def _words(results: Results) -> Iterator[tuple[str, str, Any]]:
             name = f"words-{slug(system)}-{slug(layer)}"
             when = "before" if layer == "layer 1" else "after"
             caption = (
-                f"{system}, {layer} ({when} recursion), {cell.key['corpus']}: "
-                "what each word is rebuilt into, strongest on top, the bias subtracted; the first "
-                "column is the empty document, which is the bias."
+                f"{system}, {layer} ({when} recursion), {cell.key['corpus']}: what each word is "
+                "reconstructed as, strongest on top, without the bias. The first column is the "
+                "empty document: the bias."
             )
             yield name, caption, figure
 
@@ -80,9 +79,9 @@ def _noise(results: Results) -> Iterator[tuple[str, str, Any]]:
     labels = cells[0].key["labels"]
     draws = len({cell.key["draw"] for cell in cells})
     caption = (
-        f"{cells[0].key['corpus']}: accuracy by noise and layers, {labels} labelled "
-        f"documents, ridge, mean of {draws} draw{'s' if draws > 1 else ''}; the "
-        "representation is learned on the whole dataset, without labels."
+        f"{cells[0].key['corpus']}: accuracy by noise and layers with {labels} labels (ridge, "
+        f"mean of {draws} draw{'s' if draws > 1 else ''}). The representation is learned from the "
+        "whole dataset, without labels."
     )
     yield "noise", caption, figure
 
@@ -105,14 +104,14 @@ def _few_labels(results: Results) -> Iterator[tuple[str, str, Any]]:
             for ax, corpus, curves in zip(axes, shown, _alike(panels), strict=True):
                 label_curves(curves, ax=ax, title=corpus, label=label)
             caption = (
-                f"{title} by number of labelled documents ({about}); bars are one standard "
-                "deviation over the draws, the right end is all labels."
+                f"{title} by number of labels ({about}). Bars are one standard deviation over "
+                "draws; the rightmost points have all labels."
             )
             yield f"{FEW_LABELS}-{slug(classifier)}-{slug(title)}", caption, figure
 
 
 def _panels(count: int) -> tuple[Any, list[Any]]:
-    """Two panels in a row; the last may be alone."""
+    """Axes in rows of two."""
     columns = min(count, 2)
     figure, axes = _axes(columns, 5.6, 3.9, -(-count // columns))
     for ax in axes[count:]:
@@ -125,14 +124,13 @@ def _curves(cells: list[Cell], metric: str) -> dict[str, dict[int, Any]]:
     sizes = {cell.key["labels"]: cell.result["labelled"] for cell in cells}
     for name in systems_of(cells):
         if name in DRAWN or name not in NAMES:
-            own = (cell for cell in cells if cell.key["system"] == name)
-            found = values(own, "labels", metric)
+            found = values(where(cells, system=name), "labels", metric)
             curves[name] = {sizes[labels]: each for labels, each in found.items()}
     return curves
 
 
 def _alike(panels: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same systems in all panels, so that each has one style; some may be empty."""
+    """The same systems in all panels, so that each keeps its style; some may be empty."""
     names = list(dict.fromkeys(name for curves in panels for name in curves))
     return [{name: curves.get(name, {}) for name in names} for curves in panels]
 
@@ -147,20 +145,20 @@ def _unlabelled(results: Results) -> Iterator[tuple[str, str, Any]]:
         cells = unlabelled_cells(results, corpus, labels)
         curves_of.append(
             {
-                name: values((c for c in cells if c.key["system"] == name), "learned", "accuracy")
+                name: values(where(cells, system=name), "learned", "accuracy")
                 for name in systems_of(cells)
             }
         )
     for ax, (corpus, labels), curves in zip(axes, panels, _alike(curves_of), strict=True):
         label_curves(curves, ax=ax, title=f"{corpus}, {labels} labels")
-        ax.set_xlabel("documents learned from, without labels")
+        ax.set_xlabel("documents to learn the representation from")
         ax.tick_params(axis="x", labelsize=8)
-    caption = "Accuracy by the number of documents that the representation is learned from."
+    caption = "Accuracy by number of documents that the representation is learned from."
     yield UNLABELLED, caption, figure
 
 
 def slug(text: str) -> str:
-    """A name for a file.
+    """A file name from a text.
 
     >>> slug("dCoT (paper)")
     'dcot-paper'
@@ -170,14 +168,14 @@ def slug(text: str) -> str:
 
 
 def png(figure: Any) -> bytes:
-    """As pixels."""
+    """The figure as PNG."""
     out = BytesIO()
     figure.savefig(out, format="png", dpi=130, metadata={"Software": None})
     return out.getvalue()
 
 
 def svg(figure: Any) -> str:
-    """As drawing, the same bytes for the same figure."""
+    """The figure as SVG; the same figure gives the same text."""
     out = StringIO()
     with require("matplotlib", "bench").rc_context(
         {"svg.hashsalt": "dcot", "svg.fonttype": "path"}

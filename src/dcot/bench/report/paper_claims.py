@@ -1,17 +1,26 @@
-"""What the paper claims, sentence by sentence, and what was measured."""
+"""The claims of the paper, and what was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from dcot.bench.experiments.accuracy import ALL
 from dcot.bench.experiments.words import DEPTH
 from dcot.bench.protocol import RIDGE
-from dcot.bench.report.comparison import SIGNIFICANT, Gain, gain, paired, points
-from dcot.bench.report.results import Results, values
+from dcot.bench.report.results import (
+    SIGNIFICANT,
+    Gain,
+    Results,
+    gain,
+    paired,
+    points,
+    values,
+    where,
+)
 from dcot.bench.report.tables import Table
 from dcot.bench.systems import FEATURES, OURS, PAPER
 
@@ -26,7 +35,7 @@ TOPIC = "reproduction → agriculture"
 
 @dataclass(frozen=True)
 class Verdict:
-    """On one claim, for the paper's method or for our defaults."""
+    """The verdict on one claim, for the paper's method or for our defaults."""
 
     claim: str
     system: str
@@ -35,27 +44,27 @@ class Verdict:
 
 
 def verdict_of(held: int, total: int) -> str:
-    """From the number of comparisons in which a claim held."""
+    """The verdict from the number of comparisons in which a claim held."""
     if not total:
         return MISSING
     return HOLDS if held == total else NOT if not held else PARTLY
 
 
 def judge(results: Results) -> list[Verdict]:
-    """Every claim, for the paper's method and for our defaults.
+    """Check every claim, for the paper's method and for our defaults.
 
-    A corpus that stands in for the paper's says nothing about its claims.
+    Cells of a stand-in corpus are left out: they say nothing about the paper's claims.
     """
     cells = [cell for cell in results.cells if not cell.key.get("stands_for")]
     results = replace(results, cells=cells)
     checks: list[tuple[str, Callable[[Results, str], tuple[str, str]]]] = [
-        ("Frequent terms are rebuilt from specific ones (reagan → president, …)", _words),
-        ("Topics are rebuilt by applying it again (reproduction → agriculture)", _topics),
+        ("Frequent terms are reconstructed from specific ones (reagan → president, …)", _words),
+        ("Applying it again reconstructs topics (reproduction → agriculture)", _topics),
         ("The empty document gives the most frequent prototypes", _empty),
         ("More than one layer is better than one", deep),
         ("The best results need a surprisingly high level of noise", noise),
         ("dCoT beats bag of words, TF-IDF, LSI and LDA", _beats),
-        (f"… especially with few labels (up to {MAX_FEW_LABELS})", _beats_with_few),
+        (f"… especially with few labels (up to {MAX_FEW_LABELS})", partial(_beats, few=True)),
         (f"… significantly (p < {SIGNIFICANT:g})", _beats_significantly),
         ("dCoT is orders of magnitude faster than SDA", _faster("SDA", 100)),
         ("dCoT is faster than LSI", _faster("LSI", 1)),
@@ -72,13 +81,13 @@ def judge(results: Results) -> list[Verdict]:
 
 
 def table(results: Results) -> Table:
-    """As the report shows it."""
+    """The claims as a table."""
     rows = [[v.claim, v.system, v.verdict, v.evidence] for v in judge(results)]
     return Table("What the paper claims", ["claim", "method", "verdict", "what we measured"], rows)
 
 
 def _ranks(results: Results, system: str) -> tuple[dict[str, dict[str, int | None]], int]:
-    """Where the expected prototypes are, by pair of words and layer, and of how many."""
+    """Ranks of the expected prototypes by pair of words and layer, and the number of prototypes."""
     cells = results.select("words", system=system)
     return (cells[0].result["ranks"], cells[0].result["n_prototypes"]) if cells else ({}, 0)
 
@@ -114,7 +123,7 @@ def _empty(results: Results, system: str) -> tuple[str, str]:
         return MISSING, ""
     share = cells[0].result["empty_among_most_frequent"]
     verdict = HOLDS if share >= 0.75 else PARTLY if share >= 0.25 else NOT
-    return verdict, f"{share:.0%} of its {DEPTH} strongest are the {DEPTH} most frequent"
+    return verdict, f"{share:.0%} of its {DEPTH} strongest are among the {DEPTH} most frequent"
 
 
 def _grid(results: Results, system: str) -> dict[tuple[float, int], float]:
@@ -138,12 +147,12 @@ def deep(results: Results, system: str) -> tuple[str, str]:
     held = sum(gain > 0 for gain in gains)
     spread = f"{points(min(gains))} to {points(max(gains))} points"
     mean = points(sum(gains) / len(gains))
-    said = f"in {held} of {len(gains)} pairs of noise and layers; {spread}, {mean} in the mean"
+    said = f"in {held} of {len(gains)} pairs of noise and layers: {spread}, {mean} on average"
     return verdict_of(held, len(gains)), said
 
 
 def noise(results: Results, system: str) -> tuple[str, str]:
-    """By all noise levels that are not significantly worse than the best one."""
+    """Whether the best noise, and all levels not significantly worse than it, are high."""
     grid = _grid(results, system)
     if not grid:
         return MISSING, ""
@@ -152,7 +161,7 @@ def noise(results: Results, system: str) -> tuple[str, str]:
         cells = results.select("noise", system=system, noise=place[0], layers=place[1])
         return {cell.key["draw"]: cell.result["accuracy"] for cell in cells}
 
-    # Of equals the one with fewer layers, then less noise: the harder reading of the claim.
+    # Ties go to fewer layers, then to less noise: the stricter reading of the claim.
     best = min(grid, key=lambda place: (-grid[place], place[1], place[0]))
     level = {best[0]}
     for place in grid:
@@ -179,16 +188,12 @@ def _comparisons(
     """Rival, corpus, labels and gain, for every rival of the paper's figure 4."""
     for corpus in CORPORA:
         cells = results.few_labels(corpus, classifier=RIDGE)
-        mine = [cell for cell in cells if cell.key["system"] == system]
-        for label in values(mine, "labels", "accuracy"):
+        for label in values(where(cells, system=system), "labels", "accuracy"):
             if few and (label == ALL or label > MAX_FEW_LABELS):
                 continue
+            ours = where(cells, system=system, labels=label)
             for rival in RIVALS:
-                theirs = [cell for cell in cells if cell.key["system"] == rival]
-                one, other = (
-                    [c for c in side if c.key["labels"] == label] for side in (mine, theirs)
-                )
-                found = gain(one, other)
+                found = gain(ours, where(cells, system=rival, labels=label))
                 if found is not None:
                     yield rival, corpus, label, found
 
@@ -198,7 +203,7 @@ def _beats(results: Results, system: str, few: bool = False) -> tuple[str, str]:
     if not found:
         return MISSING, ""
     lost = [
-        f"{rival} on {corpus} with {label} ({points(each.points)})"
+        f"{rival} on {corpus} with {label} labels ({points(each.points)})"
         for rival, corpus, label, each in sorted(found, key=lambda item: item[3].points)
         if each.points <= 0
     ]
@@ -220,12 +225,8 @@ def _beats_significantly(results: Results, system: str) -> tuple[str, str]:
     return verdict_of(held, len(found)), said
 
 
-def _beats_with_few(results: Results, system: str) -> tuple[str, str]:
-    return _beats(results, system, few=True)
-
-
 def ratios_of(results: Results, system: str, rival: str) -> dict[str, float]:
-    """How many times as long a rival takes to learn, by corpus."""
+    """Learning time of a rival divided by that of a system, by corpus."""
     ratios = {}
     system = _timed(system)
     for corpus in results.corpora_of("time"):
@@ -237,7 +238,7 @@ def ratios_of(results: Results, system: str, rival: str) -> dict[str, float]:
 
 
 def _timed(system: str) -> str:
-    """Representations are timed: for dCoT, its features."""
+    """The representation that was timed: for dCoT, its features."""
     return FEATURES if system == OURS else system
 
 
@@ -258,7 +259,7 @@ def _three_orders(results: Results, system: str) -> tuple[str, str]:
     ratios = [r for rival in ("LSI", "LDA") for r in ratios_of(results, system, rival).values()]
     if not ratios:
         return MISSING, ""
-    said = f"{min(ratios):.3g} × to {max(ratios):.3g} ×; their own table says 26 × to 180 ×"
+    said = f"{min(ratios):.3g} × to {max(ratios):.3g} ×; the paper's own table has 26 × to 180 ×"
     return verdict_of(sum(ratio > 1000 for ratio in ratios), len(ratios)), said
 
 
@@ -270,8 +271,6 @@ def _seconds(results: Results, system: str) -> tuple[str, str]:
 
 def _milliseconds(results: Results, system: str) -> tuple[str, str]:
     cells = results.select("time", system=_timed(system))
-    times = [cell.result["ms_per_document"] for cell in cells]
-    said = ", ".join(
-        f"{cell.result['ms_per_document']:.2f} ms on {cell.key['corpus']}" for cell in cells
-    )
-    return verdict_of(sum(time < 100 for time in times), len(times)), said
+    said = ", ".join(f"{c.result['ms_per_document']:.2f} ms on {c.key['corpus']}" for c in cells)
+    held = sum(cell.result["ms_per_document"] < 100 for cell in cells)
+    return verdict_of(held, len(cells)), said

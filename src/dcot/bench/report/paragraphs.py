@@ -1,4 +1,4 @@
-"""What each experiment is and shows, in words written from its figures: wins and losses alike."""
+"""What each experiment does and shows, in sentences written from its figures."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from dcot.bench.experiments import retrieval, suggestion
 from dcot.bench.experiments.accuracy import ALL, COMPARE, FEW_LABELS, NAME, PUBLISHED, UNLABELLED
 from dcot.bench.protocol import MAX_COMPARED, RIDGE
 from dcot.bench.report import paper_claims
-from dcot.bench.report.comparison import comparisons, gain, points, rivals_of, title_of
-from dcot.bench.report.results import Results, systems_of, values
+from dcot.bench.report.results import (
+    Results,
+    comparisons,
+    gain,
+    points,
+    rivals_of,
+    systems_of,
+    title_of,
+    values,
+    where,
+)
 from dcot.bench.report.tables import (
     PUBLISHED_FIGURES,
     TABLES,
@@ -22,18 +31,18 @@ from dcot.bench.report.tables import (
 from dcot.bench.systems import OURS, PAPER, PRETRAINED, SYSTEMS, Classifier, name_with
 
 PROTOCOL = (
-    "All systems have the same documents and the same draws of labelled documents. No label beyond "
-    "the budget is used. dCoT is DCoTClassifier as a user calls it, on texts where there are any. "
-    "Every rival has its settings searched by the rule that DCoTClassifier uses: leave-one-out of "
-    "a ridge classifier on the labelled documents, and the default setting is kept unless another "
-    f"one is better by more than one standard error, on at most {MAX_COMPARED} labelled documents. "
-    "Class weights are those of DCoTClassifier for all. The ridge's strength is chosen by "
-    "leave-one-out, the C of the linear SVM by cross-validation on the labelled documents. "
-    "Representations are learned without labels, once, from all training documents. Rivals count "
-    "words of two letters or more, without English stop words and words of a single document. "
-    "Test labels are used once, to compute the figures shown. ± is one standard deviation over "
-    "draws. p is that of a paired t-test over draws; with all labels there is one draw, and "
-    "McNemar's exact test over documents takes its place."
+    "All systems get the same documents and the same draws of labelled documents, and use no "
+    "other labels. dCoT is DCoTClassifier as a user calls it, on texts if there are any. The "
+    "settings of every rival are searched by the rule of DCoTClassifier: leave-one-out of a ridge "
+    f"classifier on at most {MAX_COMPARED} labelled documents. Another setting replaces the "
+    "default only if it is better by more than one standard error. All use the class weights of "
+    "DCoTClassifier. The strength of the ridge is chosen by leave-one-out, and the C of the linear "
+    "SVM by cross-validation on the labelled documents. Representations are learned once, without "
+    "labels, from all training documents. Rivals count words of two or more letters, without "
+    "English stop words and without words that occur in only one document. Test labels are used "
+    "only to compute the figures. ± is one standard deviation over draws, and p is from a paired "
+    "t-test over draws. With all labels there is one draw, and p is from McNemar's exact test over "
+    "documents."
 )
 
 
@@ -50,55 +59,54 @@ class Section:
 
 
 _FEW_LABELS = (
-    "The representation is learned on the training documents without labels, the classifier on "
-    "some of them with labels."
+    "The representation is learned from all training documents without labels, the classifier "
+    "from a few labelled ones."
 )
 _ABOUT = {
     FEW_LABELS: ("Few labels (figure 4)", _FEW_LABELS),
-    COMPARE: ("Few labels", _FEW_LABELS.replace("training", "training and unlabelled")),
+    COMPARE: ("Few labels", _FEW_LABELS.replace("training", "training and unlabelled", 1)),
     UNLABELLED: (
         "Unlabelled documents",
-        "Not in the paper: the same labels, and more and more documents without labels to learn "
-        "the representation from. The labelled documents of a draw come first, then the other "
-        "training documents, then the unlabelled ones.",
+        "Not in the paper. The labels stay the same, and the representation is learned from more "
+        "and more documents: first the labelled ones, then the other training documents, then the "
+        "unlabelled ones.",
     ),
     PUBLISHED: (
         "Published splits",
-        "Not in the paper: all labels on standard splits, beside figures from the literature.",
+        "Not in the paper. All labels on standard splits, beside figures from the literature.",
     ),
     suggestion.NAME: (
         "What to label next",
-        f"DCoTClassifier.suggest from {suggestion.START} random labels, {suggestion.STEP} labels "
-        "at a time, against as many random labels.",
+        f"DCoTClassifier.suggest, starting from {suggestion.START} random labels and adding "
+        f"{suggestion.STEP} at a time, compared with the same number of random labels.",
     ),
     retrieval.NAME: (
         "Retrieval",
-        "The default SearchIndex beside BM25 (bm25s), TF-IDF and LSI, and dCoT's cosine alone. "
-        "Sparse vectors are those of to_sparse. Only cranfield was judged by people. For items and "
-        "pieces, some words were cut out of a document and have to find it; for names and classes, "
-        "every document of the query's class is relevant. "
-        "LSI's size, and k1 and b of tuned BM25, are chosen on the other half of the queries; BM25 "
-        "has those of the index. p is that of a paired randomisation test over queries. The rule "
-        "for the weight of the default index was settled by looking at these collections, so this "
-        "is no test on unseen ones.",
+        "The default SearchIndex beside BM25 (bm25s), TF-IDF, LSI and dCoT's cosine alone. Sparse "
+        "vectors are those of to_sparse. Only cranfield was judged by people. In items and pieces, "
+        "the query is a few words cut out of a document, which is the one to find. In names and "
+        "classes, every document of the query's class is relevant. BM25 has the k1 and b of the "
+        "index; those of tuned BM25 and the size of LSI are chosen on the other half of the "
+        "queries. p is from a paired randomisation test over queries. The rule for the weight of "
+        "the default index was developed on these collections, so these are not unseen test data.",
     ),
     "words": (
         "Words (figure 2)",
-        "A model is learned on texts (of Reuters-21578, the stories that have one topic or are "
-        "outside the ModApte split). A document of a single word then shows which prototypes that "
-        "word means, in the first layer and after recursion.",
+        "A model is learned from texts (the stories of Reuters-21578 with one topic, and those "
+        "outside the ModApte split). A document with a single word then shows which prototypes "
+        "that word stands for, in the first layer and after recursion.",
     ),
     "noise": (
         "Noise and layers (figure 3)",
-        "Accuracy as a function of the noise and the number of layers. As in the paper, the "
-        "representation is learned on all documents, those of the test set too, without labels.",
+        "Accuracy by noise and number of layers. As in the paper, the representation is learned "
+        "without labels from all documents, including those of the test set.",
     ),
-    "time": ("Time (table 1)", "What it costs to learn and to use each representation."),
+    "time": ("Time (table 1)", "The cost of learning and using each representation."),
 }
 
 
 def sections(results: Results, figures: dict[str, list[str]]) -> list[Section]:
-    """Those that were asked for, with figures by experiment; the paper's claims come last."""
+    """The sections of the experiments that were run; the paper's claims come last."""
     found = []
     for name, (title, what) in _ABOUT.items():
         if name not in results.experiments:
@@ -110,9 +118,9 @@ def sections(results: Results, figures: dict[str, list[str]]) -> list[Section]:
             found.append(Section(name, title, what, words, figures.get(view, []), tables))
     if set(results.experiments) - {COMPARE}:
         what = (
-            "The sentences of the paper that claim something, and what was measured here, for the "
-            "paper's method and for our defaults. The paper's pictures and their numbers are not "
-            "public, so nothing here claims to match them."
+            "The claims of the paper and what we measured, for the paper's method and for our "
+            "defaults. The numbers behind the paper's figures are not public, so they cannot be "
+            "compared."
         )
         table = paper_claims.table(results)
         found.append(Section("claims", "Claims of the paper", what, [], [], [table]))
@@ -122,35 +130,35 @@ def sections(results: Results, figures: dict[str, list[str]]) -> list[Section]:
 def _few_labels(results: Results) -> list[str]:
     found = []
     for corpus in results.corpora_of(NAME, system=OURS):
-        mine = [c for c in comparisons(results) if c.corpus == corpus and c.labels != ALL]
-        mine += [c for c in comparisons(results) if c.corpus == corpus and c.labels == ALL]
-        groups: dict[str, list[str]] = {"better": [], "level": [], "worse": []}
-        for each in mine:
-            up = each.gain.points > 0
-            kind = "level" if not each.gain.significant else "better" if up else "worse"
-            about = f"{points(each.gain.points)} against {each.rival}{each.gain.tested}"
-            groups[kind].append(f"{each.labels} ({about})")
-        said = []
-        for kind, words in (
-            ("better", "significantly better than the best rival with"),
-            ("level", "not significantly different from the best rival with"),
-            ("worse", "significantly worse than the best rival with"),
-        ):
-            if groups[kind]:
-                said.append(f"{words} {', '.join(groups[kind])} labels")
+        groups: dict[str, list[str]] = {
+            "significantly better than": [],
+            "not significantly different from": [],
+            "significantly worse than": [],
+        }
+        better, level, worse = groups.values()
+        for each in comparisons(results):
+            if each.corpus == corpus:
+                about = f"{points(each.gain.points)} against {each.rival}{each.gain.tested}"
+                group = better if each.gain.points > 0 else worse
+                (group if each.gain.significant else level).append(f"{each.labels} ({about})")
+        said = [
+            f"{words} the best rival with {', '.join(labels)} labels"
+            for words, labels in groups.items()
+            if labels
+        ]
         if said:
             found.append(f"{corpus}: dCoT is {'; '.join(said)}.{_others(results, corpus)}")
         unseen = results.corpora.get(corpus, {}).get("unseen_classes", 0)
         if unseen:
             found.append(
-                f"{unseen} classes of {corpus}'s test documents have no training document. They "
-                "stay in: nobody can get them right, so nobody reaches 100 %."
+                f"{unseen} classes of the test documents of {corpus} have no training document, "
+                "so no system can reach 100 %."
             )
     return found
 
 
 def _others(results: Results, corpus: str) -> str:
-    """Against the paper's method and pretrained systems, over all numbers of labels."""
+    """Differences to the paper's method and to pretrained systems, over all numbers of labels."""
     text = ""
     titles = {PAPER: "the paper's method"}
     titles |= {name: f"the {name}, trained on other text," for name in PRETRAINED}
@@ -161,8 +169,7 @@ def _others(results: Results, corpus: str) -> str:
         gaps = [100 * float(ours[b].mean() - theirs[b].mean()) for b in ours if b in theirs]
         if gaps:
             text += (
-                f" Against {title} the difference is {points(min(gaps))} to {points(max(gaps))} "
-                "points."
+                f" The difference to {title} is {points(min(gaps))} to {points(max(gaps))} points."
             )
     return text
 
@@ -171,9 +178,9 @@ def _time(results: Results) -> list[str]:
     if not results.corpora_of("time"):
         return []
     found = [
-        "Measured in a process of its own for each system, compiled code loaded beforehand; the "
-        "learning of one default setting, which the table names, not its search. The paper's "
-        "minutes are of other hardware, other programs and another sample of Dmoz."
+        "Each system is measured in its own process, after compiled code is loaded. The time is "
+        "for learning one default setting, shown in the table, without any search. The paper's "
+        "times are from other hardware, other programs and another sample of Dmoz."
     ]
     if len({str(sorted(cell.hardware.items())) for cell in results.select("time")}) > 1:
         found.append("These times were measured on different hardware: do not compare them.")
@@ -197,7 +204,7 @@ def _unlabelled(results: Results) -> list[str]:
     for corpus, labels in unlabelled_panels(results):
         cells, said, ends = unlabelled_cells(results, corpus, labels), [], (0, 0)
         for name in systems_of(cells):
-            own = values((c for c in cells if c.key["system"] == name), "learned", "accuracy")
+            own = values(where(cells, system=name), "learned", "accuracy")
             ends = (min(own), max(own))
             change = 100 * float(own[ends[1]].mean() - own[ends[0]].mean())
             said.append(f"{name} {points(change)}")
@@ -213,26 +220,26 @@ def _published(results: Results) -> list[str]:
     found = []
     for corpus in results.corpora_of(NAME, labels=ALL):
         cells = results.few_labels(corpus, labels=ALL)
-        ours = [cell for cell in cells if cell.key["system"] == OURS]
+        ours = where(cells, system=OURS)
         rivals = [cell for cell in cells if cell.key["system"] in rivals_of(cells)]
         if corpus not in published_corpora() or not ours or not rivals:
             continue
         best = max(rivals, key=lambda cell: float(cell.result["accuracy"]))
         over = gain(ours, [best])
-        theirs = "; ".join(
-            f"{other.system} has {other.accuracies[corpus]:.2f} %" for other in PUBLISHED_FIGURES
+        theirs = ", ".join(
+            f"{other.system} {other.accuracies[corpus]:.2f} %" for other in PUBLISHED_FIGURES
         )
-        tested = "" if over is None else f" ({points(over.points)}{over.tested})"
+        tested = "" if over is None else f" (dCoT {points(over.points)}{over.tested})"
         found.append(
-            f"{corpus}: dCoT has {100 * ours[0].result['accuracy']:.2f} %, the best rival measured "
-            f"here, {title_of(best)}, {100 * best.result['accuracy']:.2f} %{tested}; as published, "
-            f"{theirs}."
+            f"{corpus}: dCoT has {100 * ours[0].result['accuracy']:.2f} %. The best rival measured "
+            f"here, {title_of(best)}, has {100 * best.result['accuracy']:.2f} %{tested}. "
+            f"Published: {theirs}."
         )
     if found:
         found.insert(
             0,
-            "Rows in italics are figures that others published; they were not measured here, and "
-            "their preprocessing differs. Their graphs include the test documents, without labels.",
+            "Rows in italics were published by others and not measured here; their preprocessing "
+            "differs. Their graphs include the test documents, without labels.",
         )
     return found
 
@@ -246,10 +253,10 @@ _PARAGRAPHS: dict[str, Callable[[Results], list[str]]] = {
 
 
 def systems_used(results: Results) -> list[tuple[str, str]]:
-    """Name and library of every system with results."""
+    """Name and description of every system with results."""
     used = {cell.key["system"] for cell in results.cells}
     known = {name: system.about for name, system in SYSTEMS.items()}
     known |= {name: kind.about for name, kind in PRETRAINED.items()}
     known[OURS] = Classifier.about
-    known |= {name_with(name): f"the same, with the vectors of the {name}" for name in PRETRAINED}
+    known |= {name_with(name): f"dCoT with the vectors of the {name}" for name in PRETRAINED}
     return [(name, about) for name, about in known.items() if name in used]

@@ -1,38 +1,42 @@
-"""The cells of a run, and the questions that tables, figures and verdicts ask of them."""
+"""The cells of a run, and how systems compare over the same draws."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import ttest_rel
 
-from dcot.bench.experiments.accuracy import COMPARE, NAME
+from dcot.bench.experiments.accuracy import ALL, COMPARE, NAME
 from dcot.bench.jobs import SEEDS, Context, Failure, Job, digest
+from dcot.bench.protocol import RIDGE, SVM, mcnemar
 from dcot.bench.store import Cell, Store
-from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER, WITH, Setting
+from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER, PRETRAINED, WITH, Setting
 from dcot.bench.tasks import Task
 
 Array = NDArray[Any]
+SIGNIFICANT = 0.05
+METRICS = {"accuracy": "Accuracy", "macro_f1": "Macro-F1"}
 
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that one run planned, with what came of it.
+    """The results of one run.
 
     Attributes
     ----------
-    profile : its name
-    experiments : names of the experiments that were asked for
+    profile : name of the profile
+    experiments : names of the experiments that were run
     cells : all finished cells of the plan
-    planned : how many cells the plan has; those that are missing have failed
-    failures : jobs that did not work
-    notes : what a reader has to know, such as corpora that are missing
-    corpora : by name: sizes, licence, citation
-    searched : by the digest in a cell's key: the settings that were searched
-    seeds : of everything that is random
+    planned : number of cells in the plan; those that are missing have failed
+    failures : jobs that failed
+    notes : what a reader has to know, such as missing corpora
+    corpora : sizes, licence and citation by name
+    searched : the settings that were searched, by the digest in a cell's key
+    seeds : seeds of everything random
     """
 
     profile: str
@@ -54,7 +58,7 @@ class Results:
         failures: list[Failure],
         experiments: Sequence[str],
     ) -> Results:
-        """The plan's cells from the store; not what other runs left there."""
+        """Read the cells of the plan from the store, and none of other runs."""
         found = [store.get(key) for job in jobs for key in job.keys]
         grids = [context.settings(name) for name in (*NAMES, *context.extra)]
         more = COMPARE in experiments
@@ -72,32 +76,26 @@ class Results:
 
     def select(self, experiment: str, **wanted: Any) -> list[Cell]:
         """Cells whose key has these values."""
-        return [
-            cell
-            for cell in self.cells
-            if cell.key["experiment"] == experiment
-            and all(cell.key.get(name) == value for name, value in wanted.items())
-        ]
+        return where(self.cells, experiment=experiment, **wanted)
 
     def few_labels(self, corpus: str, **wanted: Any) -> list[Cell]:
-        """Accuracy cells with the representation learned on the usual documents of a corpus."""
+        """Accuracy cells with the representation learned on all training documents."""
         learned = self.corpora.get(corpus, {}).get("learned")
         more = {} if learned is None else {"learned": learned}
         return self.select(NAME, corpus=corpus, **more, **wanted)
 
     def corpora_of(self, experiment: str, **wanted: Any) -> list[str]:
-        """Corpora with such cells, in the order of the plan."""
+        """Corpora of these cells, in the order of the plan."""
         return list(dict.fromkeys(cell.key["corpus"] for cell in self.select(experiment, **wanted)))
 
     @property
     def commit(self) -> str:
-        """Of the code that made the cells; all have the same one."""
-        found = sorted({cell.commit for cell in self.cells})
-        return ", ".join(found)
+        """Commit of the code that made the cells; a run has one."""
+        return ", ".join(sorted({cell.commit for cell in self.cells}))
 
     @property
     def hardware(self) -> list[str]:
-        """That made the cells."""
+        """Machines that computed the cells."""
         found = []
         for facts in (cell.hardware for cell in self.cells if cell.hardware):
             text = f"{facts['processor']}, {facts['cores']} cores"
@@ -106,7 +104,7 @@ class Results:
 
     @property
     def versions(self) -> dict[str, list[str]]:
-        """Of all libraries that made the cells; more than one after an update between runs."""
+        """Versions of each library; more than one after an update between runs."""
         found: dict[str, list[str]] = {}
         for cell in self.cells:
             for name, version in cell.versions.items():
@@ -116,12 +114,19 @@ class Results:
 
     @property
     def seconds(self) -> float:
-        """Computing time of the cells, over all processes."""
+        """Computing time of the cells, summed over all processes."""
         return sum(cell.seconds for cell in self.cells)
 
 
+def where(cells: Iterable[Cell], **wanted: Any) -> list[Cell]:
+    """Cells whose key has these values."""
+    return [
+        cell for cell in cells if all(cell.key.get(name) == value for name, value in wanted.items())
+    ]
+
+
 def values(cells: Iterable[Cell], name: str, metric: str) -> dict[Any, Array]:
-    """``{value of name in the key: metric in each draw}``."""
+    """The metric in each draw, by the value of ``name`` in the key."""
     found: dict[Any, list[tuple[int, float]]] = {}
     for cell in cells:
         pair = (cell.key.get("draw", 0), cell.result[metric])
@@ -130,7 +135,7 @@ def values(cells: Iterable[Cell], name: str, metric: str) -> dict[Any, Array]:
 
 
 def systems_of(cells: Iterable[Cell]) -> list[str]:
-    """As tables list them: baselines, those that are not ours to name, then dCoT's."""
+    """Names of the systems in the order of tables: baselines, others, dCoT."""
     found = {cell.key["system"] for cell in cells}
     ours = [name for name in (PAPER, FEATURES, OURS, *WITH) if name in found]
     known = [name for name in NAMES if name in found and name not in ours]
@@ -138,7 +143,7 @@ def systems_of(cells: Iterable[Cell]) -> list[str]:
 
 
 def _about(task: Task, used: Task, with_unlabelled: bool) -> dict[str, Any]:
-    """What is said of a corpus, and of the sample of it that was used."""
+    """What the report says about a corpus and the sample of it that was used."""
     return {
         "stands_for": task.stands_for,
         "documents": {
@@ -153,3 +158,157 @@ def _about(task: Task, used: Task, with_unlabelled: bool) -> dict[str, Any]:
         "licence": task.licence,
         "citation": task.citation,
     }
+
+
+# -- comparisons --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Difference between two systems in points; p is NaN where it cannot be tested."""
+
+    points: float
+    p: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether chance among draws, or documents, does not explain the difference."""
+        return self.p < SIGNIFICANT
+
+    @property
+    def tested(self) -> str:
+        """The p-value as a suffix for text.
+
+        >>> Gain(1.25, 0.123).tested, Gain(-2.0, 0.0004).tested
+        (', p 0.12', ', p < 0.01')
+        """
+        if not np.isfinite(self.p):
+            return ""
+        return f", p {self.p:.2f}" if self.p >= 0.01 else ", p < 0.01"
+
+
+def points(value: float) -> str:
+    """Format a difference for tables, without a negative zero.
+
+    >>> points(1.25), points(-0.01)
+    ('+1.2', '+0.0')
+    """
+    return f"{round(value, 1) + 0.0:+.1f}"
+
+
+def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Gain | None:
+    """Paired t-test over the draws that both have; None if they share none."""
+    draws = sorted(ours.keys() & theirs.keys())
+    if not draws:
+        return None
+    differences = np.array([ours[draw] - theirs[draw] for draw in draws])
+    p = np.nan
+    if not differences.any():
+        p = 1.0
+    elif len(draws) > 1 and np.ptp(differences) > 0:
+        p = float(ttest_rel([ours[d] for d in draws], [theirs[d] for d in draws]).pvalue)
+    return Gain(100 * float(differences.mean()), p)
+
+
+def gain(ours: Iterable[Cell], theirs: Iterable[Cell], metric: str = "accuracy") -> Gain | None:
+    """Gain of some cells over others that differ only in the system.
+
+    With all labels there is one draw, so McNemar's exact test pairs documents instead.
+    """
+    one = {cell.key["draw"]: cell.result for cell in ours}
+    other = {cell.key["draw"]: cell.result for cell in theirs}
+    found = paired(
+        {draw: result[metric] for draw, result in one.items()},
+        {draw: result[metric] for draw, result in other.items()},
+    )
+    if found is None or metric != "accuracy" or not one.keys() == other.keys() == {0}:
+        return found
+    hits = [side[0]["hits"] for side in (one, other) if "hits" in side[0]]
+    return Gain(found.points, mcnemar(hits[0], hits[1])) if len(hits) == 2 else found
+
+
+def rivals_of(cells: Iterable[Cell]) -> list[str]:
+    """Systems other than dCoT that learn from the same documents."""
+    others = {PAPER, FEATURES, OURS, *PRETRAINED, *WITH}
+    return [name for name in systems_of(cells) if name not in others]
+
+
+def best_of(cells: Sequence[Cell], metric: str) -> list[Cell]:
+    """Cells of the system and classifier that are best on the test documents."""
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        place = (cell.key["system"], cell.key.get("classifier", ""))
+        found.setdefault(place, []).append(cell)
+    return max(found.values(), key=lambda group: np.mean([c.result[metric] for c in group]))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """dCoT against the best rival in one cell of the table."""
+
+    corpus: str
+    labels: int | str
+    metric: str
+    rival: str
+    gain: Gain
+
+    def __str__(self) -> str:
+        where = f"{self.corpus} with {self.labels} labels"
+        return f"{where}, {points(self.gain.points)} against {self.rival}{self.gain.tested}"
+
+
+def comparisons(results: Results, metric: str = "accuracy") -> Iterator[Comparison]:
+    """dCoT against the best rival, for every corpus and number of labels.
+
+    Rivals with an SVM count too: their C is chosen on the same labels.
+    """
+    for corpus in results.corpora_of(NAME, system=OURS, classifier=RIDGE):
+        cells = results.few_labels(corpus)
+        rivals = rivals_of(cells)
+        among = [cell for cell in cells if cell.key["system"] in rivals]
+        ours = where(cells, system=OURS)
+        for labels in labels_of(ours):
+            theirs = where(among, labels=labels)
+            if theirs:
+                best = best_of(theirs, metric)
+                found = gain(where(ours, labels=labels), best, metric)
+                if found is not None:
+                    yield Comparison(corpus, labels, metric, title_of(best[0]), found)
+
+
+def title_of(cell: Cell) -> str:
+    """Name of a system, with its classifier unless that is ridge."""
+    name = str(cell.key["system"])
+    return f"{name} + SVM" if cell.key.get("classifier") == SVM else name
+
+
+def labels_of(cells: Iterable[Cell]) -> list[Any]:
+    """Numbers of labels, increasing; all labels come last."""
+    found = {cell.key["labels"] for cell in cells}
+    return sorted(found, key=lambda labels: (labels == ALL, labels if labels != ALL else 0))
+
+
+def verdict(results: Results) -> list[str]:
+    """The main result in a few sentences: wins, losses, and where there is no difference."""
+    said = []
+    for metric, measure in METRICS.items():
+        found = list(comparisons(results, metric))
+        if not found:
+            continue
+        lost = [c for c in found if c.gain.significant and c.gain.points < 0]
+        won = [c for c in found if c.gain.significant and c.gain.points > 0]
+        text = (
+            "rival trained on the same documents is significantly more accurate than dCoT"
+            if metric == "accuracy"
+            else "rival is significantly better than dCoT"
+        )
+        text = f"a {text} in {len(lost)} of {len(found)} cells" if lost else f"no {text}"
+        if lost:
+            text += f" ({'; '.join(map(str, lost))})"
+        text = text[0].upper() + text[1:] if metric == "accuracy" else f"{measure}: {text}"
+        level = len(found) - len(won) - len(lost)
+        said.append(
+            f"{text}. dCoT is significantly better than the best rival in {len(won)} of "
+            f"{len(found)} cells; in {level} the difference is not significant."
+        )
+    return said

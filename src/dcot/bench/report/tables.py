@@ -1,4 +1,4 @@
-"""Tables of the report: plain data, turned into HTML, Markdown or text by others."""
+"""Tables of the report, as plain data that can be written as HTML, Markdown or text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 from dcot.bench.experiments import retrieval, suggestion, timing
 from dcot.bench.experiments.accuracy import ALL, FEW_LABELS, NAME, PUBLISHED, UNLABELLED
 from dcot.bench.protocol import CLASSIFIERS, RIDGE, SVM
-from dcot.bench.report.comparison import (
+from dcot.bench.report.results import (
     METRICS,
+    Results,
     best_of,
     gain,
+    labels_of,
     points,
     rivals_of,
+    systems_of,
     title_of,
+    values,
+    where,
 )
-from dcot.bench.report.results import Results, systems_of, values
 from dcot.bench.store import Cell
 from dcot.bench.systems import FEATURES, OURS, PRETRAINED, name_with
 from dcot.runtime.progress import format_duration
@@ -32,14 +36,14 @@ NOT_SHOWN = ("rows", "files", "input")  # parts of a setting that tables do not 
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """Test accuracies in percent as others report them; not measured here."""
+    """Test accuracies in percent, as published by others; not measured here."""
 
     system: str
     source: str
     accuracies: dict[str, float]
 
 
-# Both were checked against what other repositories and papers quote from these papers.
+# Both were checked against other repositories and papers that quote these papers.
 PUBLISHED_FIGURES = (
     PublishedFigure(
         "TextGCN",
@@ -56,7 +60,7 @@ PUBLISHED_FIGURES = (
 
 @dataclass
 class Table:
-    """Rows of text; ``best`` are cells to be set bold, ``theirs`` rows not measured here."""
+    """Rows of text; ``best`` are cells to show in bold, ``theirs`` rows not measured here."""
 
     title: str
     head: list[str]
@@ -65,7 +69,7 @@ class Table:
     theirs: set[int] = field(default_factory=set)
 
     def markdown(self) -> str:
-        """As the documentation has it."""
+        """The table as Markdown."""
         lines = [f"**{self.title}**", "", _row(self.head), "|" + "---|" * len(self.head)]
         for number, row in enumerate(self.rows):
             cells = [
@@ -78,7 +82,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def text(self) -> str:
-        """In columns, for a terminal."""
+        """The table in aligned columns, for a terminal."""
         grid = [self.head, *([cell.strip("*") for cell in row] for row in self.rows)]
         widths = [max(len(row[column]) for row in grid) for column in range(len(self.head))]
         lines = [
@@ -96,7 +100,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def percent(found: Array | None, draws: int = 0) -> str:
-    """Mean, and one standard deviation where there are several draws; says if some are missing."""
+    """Mean ± one standard deviation over draws; mentions missing draws."""
     if found is None:
         return "failed"
     text = f"{100 * found.mean():.1f}"
@@ -108,14 +112,11 @@ def percent(found: Array | None, draws: int = 0) -> str:
 def _grid(
     cells: Sequence[Cell], column: str, metric: str, columns: Sequence[Any]
 ) -> tuple[list[list[str]], set[tuple[int, int]]]:
-    """A row for each system, a column for each value in the key, and the best of each column."""
+    """Rows by system and columns by a value in the key, and the best cell of each column."""
     systems = systems_of(cells)
-    found = {
-        name: values((c for c in cells if c.key["system"] == name), column, metric)
-        for name in systems
-    }
+    found = {name: values(where(cells, system=name), column, metric) for name in systems}
     draws = {
-        value: len({cell.key["draw"] for cell in cells if cell.key[column] == value})
+        value: len({cell.key["draw"] for cell in where(cells, **{column: value})})
         for value in columns
     }
     rows = [
@@ -130,11 +131,9 @@ def _grid(
 
 
 def by_budget(results: Results, corpus: str, classifier: str, metric: str) -> Table:
-    """Systems × numbers of labels; the last rows are dCoT's gain over the best rival."""
+    """Systems by number of labels; the last rows are dCoT's gain over the best rival."""
     cells = results.few_labels(corpus, classifier=classifier)
-    labels = sorted(
-        {cell.key["labels"] for cell in cells}, key=lambda each: (each == ALL, str(each).zfill(9))
-    )
+    labels = labels_of(cells)
     rows, best = _grid(cells, "labels", metric, labels)
     ours = FEATURES if classifier == SVM else OURS
     names = systems_of(cells)
@@ -153,8 +152,8 @@ def by_budget(results: Results, corpus: str, classifier: str, metric: str) -> Ta
 def _against(
     cells: Sequence[Cell], labels: Any, ours: str, among: Sequence[str], metric: str
 ) -> str:
-    mine = [c for c in cells if c.key["labels"] == labels and c.key["system"] == ours]
-    theirs = [c for c in cells if c.key["labels"] == labels and c.key["system"] in among]
+    mine = where(cells, labels=labels, system=ours)
+    theirs = [c for c in where(cells, labels=labels) if c.key["system"] in among]
     if not mine or not theirs:
         return ""
     best = best_of(theirs, metric)
@@ -176,7 +175,7 @@ def _few_labels(results: Results) -> Iterator[Table]:
 
 
 def _unlabelled(results: Results) -> Iterator[Table]:
-    """Systems × documents learned from."""
+    """Systems by number of documents that the representation is learned from."""
     for corpus, labels in unlabelled_panels(results):
         cells = unlabelled_cells(results, corpus, labels)
         sizes = sorted({cell.key["learned"] for cell in cells})
@@ -186,7 +185,7 @@ def _unlabelled(results: Results) -> Iterator[Table]:
 
 
 def unlabelled_panels(results: Results) -> list[tuple[str, int]]:
-    """Corpora and labels for which several numbers of documents were learned from."""
+    """Corpora and labels with representations learned from several numbers of documents."""
     found: dict[tuple[str, Any], set[int]] = {}
     for cell in results.select(NAME, classifier=RIDGE):
         found.setdefault((cell.key["corpus"], cell.key["labels"]), set()).add(cell.key["learned"])
@@ -194,25 +193,23 @@ def unlabelled_panels(results: Results) -> list[tuple[str, int]]:
 
 
 def unlabelled_cells(results: Results, corpus: str, labels: int) -> list[Cell]:
-    """Cells of the systems for which several numbers of documents were learned from."""
+    """Cells of the systems that were learned from several numbers of documents."""
     cells = results.select(NAME, corpus=corpus, labels=labels, classifier=RIDGE)
     usual = results.corpora[corpus]["learned"]
     names = {cell.key["system"] for cell in cells if cell.key["learned"] != usual}
     return [cell for cell in cells if cell.key["system"] in names]
 
 
-def published_table(results: Results) -> Table | None:
+def _published(results: Results) -> Iterator[Table]:
     """All labels on the standard splits: measured here, and as published."""
     known = [c for c in results.corpora_of(NAME, labels=ALL) if c in published_corpora()]
     if not known:
-        return None
+        return
     rows = []
     found = [c for corpus in known for c in results.few_labels(corpus, labels=ALL)]
     for name in systems_of(found):
         for classifier in CLASSIFIERS:
-            mine = [
-                c for c in found if c.key["system"] == name and c.key["classifier"] == classifier
-            ]
+            mine = where(found, system=name, classifier=classifier)
             if mine:
                 by_corpus = {c.key["corpus"]: f"{100 * c.result['accuracy']:.2f}" for c in mine}
                 cells = [by_corpus.get(corpus, "failed") for corpus in known]
@@ -223,41 +220,30 @@ def published_table(results: Results) -> Table | None:
         rows.append([other.system, *cells, f"published: {other.source}"])
     title = "Accuracy (%) with all labels on the standard splits"
     theirs = set(range(first, len(rows)))
-    return Table(title, ["system", *known, "source"], rows, theirs=theirs)
+    yield Table(title, ["system", *known, "source"], rows, theirs=theirs)
 
 
 def published_corpora() -> set[str]:
-    """Corpora that others have published figures for."""
+    """Corpora with published figures."""
     return {corpus for other in PUBLISHED_FIGURES for corpus in other.accuracies}
 
 
-def _published(results: Results) -> Iterator[Table]:
-    table = published_table(results)
-    if table is not None:
-        yield table
-
-
-def noise_table(results: Results, system: str) -> Table:
-    """Layers × noise."""
-    cells = results.select("noise", system=system)
-    noises = sorted({cell.key["noise"] for cell in cells})
-    depths = sorted({cell.key["layers"] for cell in cells})
-    draws = len({cell.key["draw"] for cell in cells})
-    rows = []
-    for depth in depths:
-        found = values((c for c in cells if c.key["layers"] == depth), "noise", "accuracy")
-        rows.append([str(depth), *(percent(found.get(x), draws) for x in noises)])
-    title = f"Accuracy (%), {system}, {cells[0].key['corpus']}, learned on all documents"
-    return Table(title, ["layers \\ noise", *(f"{x:g}" for x in noises)], rows)
-
-
 def _noise(results: Results) -> Iterator[Table]:
+    """Accuracy by layers and noise, for each system."""
     for system in systems_of(results.select("noise")):
-        yield noise_table(results, system)
+        cells = results.select("noise", system=system)
+        noises = sorted({cell.key["noise"] for cell in cells})
+        draws = len({cell.key["draw"] for cell in cells})
+        rows = []
+        for depth in sorted({cell.key["layers"] for cell in cells}):
+            found = values(where(cells, layers=depth), "noise", "accuracy")
+            rows.append([str(depth), *(percent(found.get(x), draws) for x in noises)])
+        title = f"Accuracy (%), {system}, {cells[0].key['corpus']}, learned on all documents"
+        yield Table(title, ["layers \\ noise", *(f"{x:g}" for x in noises)], rows)
 
 
 def time_table(results: Results, corpus: str) -> Table:
-    """Learning time, memory and use, beside the paper's own figures."""
+    """Time and memory to learn and use each system, and the time in the paper."""
     head = ["system", "setting", "learned in", "peak memory", "one document", "documents/s"]
     theirs = {} if results.corpora[corpus]["stands_for"] else timing.THEIRS.get(corpus, {})
     cells = results.select("time", corpus=corpus)
@@ -277,7 +263,7 @@ def time_table(results: Results, corpus: str) -> Table:
                 "" if paper is None else format_duration(paper),
             ]
         )
-    return Table(f"Learning a representation, {corpus}", [*head, "the paper's"], rows)
+    return Table(f"Learning a representation, {corpus}", [*head, "in the paper"], rows)
 
 
 def _time(results: Results) -> Iterator[Table]:
@@ -286,15 +272,16 @@ def _time(results: Results) -> Iterator[Table]:
 
 
 def _suggest(results: Results) -> Iterator[Table]:
-    """Random labels are the cells of the experiment with few labels."""
+    """Random labels are the cells of the experiment on few labels."""
     cells = results.select(suggestion.NAME)
     rows = []
     for corpus in results.corpora_of(suggestion.NAME):
         row = [corpus]
         for labels in suggestion.BUDGETS:
-            chosen = [c for c in cells if c.key["corpus"] == corpus and c.key["labels"] == labels]
+            chosen = where(cells, corpus=corpus, labels=labels)
+            draws = {cell.key["draw"] for cell in chosen}
             random = results.few_labels(corpus, system=OURS, labels=labels)
-            random = [c for c in random if c.key["draw"] in {s.key["draw"] for s in chosen}]
+            random = [cell for cell in random if cell.key["draw"] in draws]
             found = gain(chosen, random) if chosen and random else None
             accuracy = percent(np.array([c.result["accuracy"] for c in chosen])) if chosen else ""
             row.append(accuracy)
@@ -311,7 +298,7 @@ def _retrieval(results: Results) -> Iterator[Table]:
     cells = results.select(retrieval.NAME)
     rows, best = [], set()
     for place, corpus in enumerate(results.corpora_of(retrieval.NAME)):
-        found = {c.key["system"]: c.result for c in cells if c.key["corpus"] == corpus}
+        found = {c.key["system"]: c.result for c in where(cells, corpus=corpus)}
         scores = [100 * found[s]["ndcg"] if s in found else -1.0 for s in retrieval.SYSTEMS]
         best.add((place, 1 + int(np.argmax(scores))))
         gap = ""

@@ -1,4 +1,4 @@
-"""Files of a run: ``report.html``, ``results.json``, ``results.csv``, figures; and the docs."""
+"""The files of a run: ``report.html``, ``results.json``, ``results.csv`` and figures."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from dcot.bench.experiments.accuracy import FEW_LABELS, NAME
-from dcot.bench.report.comparison import METRICS, verdict
 from dcot.bench.report.figures import figures, png, svg
 from dcot.bench.report.paragraphs import PROTOCOL, Section, sections, systems_used
-from dcot.bench.report.results import Results, values
+from dcot.bench.report.results import METRICS, Results, values, verdict
 from dcot.bench.report.tables import Table
 from dcot.runtime.files import write_atomically
 from dcot.runtime.progress import format_duration
@@ -52,7 +51,7 @@ def page(
     drawings: Mapping[str, tuple[str, str]],
     title: str,
 ) -> str:
-    """HTML; ``drawings`` has SVG and caption by name of the figure."""
+    """The report as HTML; ``drawings`` has the SVG and caption of each figure by name."""
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -82,7 +81,7 @@ def _head(results: Results) -> str:
     if results.profile == "quick":
         parts.append(
             '<p class="note">Quick profile: small samples of the corpora, few draws and small '
-            "grids, to see that everything works. For figures to rely on, run "
+            "grids, to check that everything works. For reliable figures, run "
             "<code>--profile full</code>.</p>"
         )
     parts += [f'<p class="note">{escape(note)}</p>' for note in results.notes]
@@ -93,9 +92,9 @@ def _head(results: Results) -> str:
 
 
 def provenance(results: Results) -> str:
-    """How many cells, made by what, where, in which time; as the cells say."""
+    """How many cells there are, and what code, machines and time they took."""
     said = [
-        f"Profile {results.profile}: {len(results.cells)} of {results.planned} cells finished, in "
+        f"Profile {results.profile}: {len(results.cells)} of {results.planned} cells, "
         f"{format_duration(results.seconds)} of computing"
     ]
     if versions := results.versions.get("dcot"):
@@ -112,7 +111,7 @@ def table(data: Table, words: bool = False) -> str:
     lines.append("<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in data.head) + "</tr>")
     for number, row in enumerate(data.rows):
         mark = ' class="theirs"' if number in data.theirs else ""
-        if row[0].startswith("*"):  # about other rows: its cells take two lines, of one part each
+        if row[0].startswith("*"):  # a gain: its cells break once, before the parenthesis
             mark = ' class="gain"'
             row = [cell.replace(" ", "\u00a0").replace("\u00a0(", " (") for cell in row]
         cells = []
@@ -131,11 +130,11 @@ def _about(results: Results) -> str:
     lines.append("</dl><h3>Corpora</h3><dl>")
     for name, corpus in results.corpora.items():
         sizes = ", ".join(f"{n:,} {part}" for part, n in corpus["documents"].items() if n)
-        text = f"{sizes} documents, {corpus['classes']} classes (before any sampling)."
+        text = f"{sizes} documents, {corpus['classes']} classes (before sampling)."
         if corpus["description"]:
             text += f" {corpus['description'].rstrip('.')}."
         if corpus["unseen_classes"]:
-            text += f" {corpus['unseen_classes']} classes in use have test documents only."
+            text += f" {corpus['unseen_classes']} of the classes used have only test documents."
         text += f" Licence: {corpus['licence'].rstrip('.')}. {corpus['citation']}"
         lines.append(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>")
     versions = ", ".join(
@@ -146,12 +145,12 @@ def _about(results: Results) -> str:
 
 
 TITLE = "dCoT: the paper's experiments, and ours"
-# What identifies a figure of the complete table.
+# The key of a figure in the complete table.
 IDENTITY = ("corpus", "system", "classifier", "learned", "labels")
 
 
 def write_report(results: Results, folder: Path, title: str = TITLE) -> Path:
-    """Write everything; returns the path of the page."""
+    """Write all files and return the path of the page."""
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     drawings: dict[str, tuple[str, str]] = {}
     names: dict[str, list[str]] = {}
@@ -169,7 +168,7 @@ def write_report(results: Results, folder: Path, title: str = TITLE) -> Path:
 
 
 def as_json(results: Results) -> str:
-    """Every cell with its settings, seeds (draws), versions and machine."""
+    """Every cell with its settings, seeds, versions and machine."""
     content = {
         "profile": results.profile,
         "commit": results.commit,
@@ -185,7 +184,7 @@ def as_json(results: Results) -> str:
 
 
 def as_csv(results: Results) -> str:
-    """A line per cell; what is not a number or a word is JSON inside its field."""
+    """A line per cell; lists and dicts are written as JSON."""
     rows: list[dict[str, Any]] = []
     for cell in results.cells:
         shown = {
@@ -205,7 +204,7 @@ def as_csv(results: Results) -> str:
 
 
 def summary(results: Results) -> list[dict[str, Any]]:
-    """Every figure of the complete table: mean, standard deviation and draws of a metric."""
+    """Mean, standard deviation and number of draws of every figure in the complete table."""
     groups: dict[str, list[Any]] = {}
     for cell in results.select(NAME):
         identity = {name: cell.key[name] for name in IDENTITY}
@@ -225,10 +224,10 @@ def summary(results: Results) -> list[dict[str, Any]]:
 
 
 def write_docs(results: Results, folder: Path) -> None:
-    """For the documentation: all tables, the main result, the figures, and the same as data.
+    """Write the tables, the main result and the figures for the documentation.
 
-    ``results.md`` is the complete table. ``verdict.md`` is its main result, in words and one
-    figure, for pages that quote it. ``figures.json`` has every figure for programs.
+    ``results.md`` has all tables. ``verdict.md`` has the main result in words and one figure, for
+    pages that quote it. ``figures.json`` has all figures as data.
     """
     folder.mkdir(parents=True, exist_ok=True)
     captions: dict[str, str] = {}
@@ -248,7 +247,7 @@ def write_docs(results: Results, folder: Path) -> None:
 
 
 def markdown(results: Results, parts: list[Section], captions: dict[str, str]) -> str:
-    """The report as Markdown; figures are files beside it."""
+    """The report as Markdown; its figures are separate files."""
     lines = [f"*{provenance(results)}*", "", *(f"{text}\n" for text in verdict(results))]
     lines += [f"> {note}\n" for note in results.notes]
     lines += [f"> Failed: {f.title}, {f.cells} cells. {f.reason}\n" for f in results.failures]
