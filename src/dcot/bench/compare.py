@@ -1,8 +1,8 @@
-"""``dcot bench compare``: the few-labels comparison on any corpus, also the user's own.
+"""``dcot bench compare``: the comparison with few labels, on any corpus.
 
 The corpus is a table (.csv, .tsv, .jsonl, .parquet), a folder of text files in folders named by
-their label, or the name of a corpus that dcot knows. It needs labels enough to hide most of them:
-that is how few are tried.
+their label, or the name of a corpus that dcot knows. It should be well labelled: the comparison
+hides most labels to see what a few can do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dcot.runtime.progress import Progress, silent
 __all__ = ["run"]
 
 BUDGETS = (20, 50, 100, 200, 500, 1000, 2000)
-# Those that learn in seconds; the others can be asked for.
+# Systems that learn in seconds; ``systems`` can name others.
 DEFAULT_SYSTEMS = ("bag of words", "TF-IDF", "LSI", PAPER, OURS)
 
 
@@ -50,22 +50,22 @@ def run(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Run:
-    """Compare the systems with few labels, and write the page that shows it.
+    """Compare systems with few labels, and write a report.
 
     Parameters
     ----------
     corpus : a loaded corpus, a table, a folder, or one of `dcot.datasets.available`
-    text, label, split : columns of a table; the text is in "text" unless another is named
-    test_share : share of labelled documents to test on where the corpus has no split
-    out : folder for results; the same one resumes
+    text, label, split : columns of a table; the text column is "text" by default
+    test_share : share of labelled documents to test on, if the corpus has no split
+    out : folder for results; use the same folder to resume
     data : directory with research corpora
     systems : names of systems; by default those that learn in seconds
-    budgets, draws : numbers of labelled documents, or "all", and how often they are drawn; with
-        all labels of a large corpus a run takes many times longer
-    svm : try a linear SVM on each system's features, too
+    budgets, draws : numbers of labelled documents, or "all", and how often they are drawn. With
+        all labels of a large corpus a run takes much longer
+    svm : also try a linear SVM on the features of each system
     encoder, static_embeddings : pretrained rivals, see `dcot.bench.paper.run`
-    workers : processes at a time; by default as many as cores
-    progress : called with what is done and the share that is finished
+    workers : number of processes; by default one per core
+    progress : called with a message and the fraction that is done
     """
     require("matplotlib", "bench")  # before the work
     names = tuple(DEFAULT_SYSTEMS if systems is None else systems)
@@ -115,8 +115,8 @@ def _task(
         return task_of(datasets.load_folder(path, test_share=test_share))
     if label is None:
         raise InvalidParameterError(
-            f"{path} is read as a table: name its columns with label=... (--label) and, if it is "
-            "not called 'text', with text=... (--text). Corpora by name are "
+            f"{path} is read as a table: name its label column with label=... (--label), and its "
+            "text column with text=... (--text) unless it is 'text'. Known corpora are "
             + ", ".join(datasets.available())
         )
     columns = "text" if text is None else text
@@ -129,16 +129,16 @@ def _checked(task: Task) -> Task:
     classes = np.unique(task.labels[task.train])
     if len(classes) < 2:
         raise InvalidInputError(
-            f"{task.name} has {len(classes)} classes among {len(task.train)} training documents: "
-            "a comparison needs two at least"
+            f"{task.name}: a comparison needs at least two classes, and the {len(task.train)} "
+            f"training documents have {len(classes)}"
         )
     if not len(task.test):
         raise InvalidInputError(
-            f"{task.name} has no labelled documents to test on: give test_share, or a split"
+            f"{task.name} has no labelled documents to test on: pass test_share or a split"
         )
     if len(classes) > len(task.train) // 2:
         raise InvalidInputError(
-            f"{task.name} has {len(classes)} labels on {len(task.train)} training documents: is "
-            "the label column the right one? Expected a few classes with many documents each"
+            f"{task.name} has {len(classes)} classes in {len(task.train)} training documents, and "
+            "a comparison needs many documents per class: is this the right label column?"
         )
     return task

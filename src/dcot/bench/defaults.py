@@ -1,9 +1,9 @@
 """``dcot bench defaults``: the study behind the default settings, on training labels only.
 
-Some training documents are held out. The representation is learned from the training documents
-without labels, a ridge classifier from 100, 300 or 1000 of the others, and accuracy is measured on
-those held out. Test documents are not touched. Tables show differences to the default, so that
-they cannot be taken for results.
+Some training documents are held out. The representation is learned from all training documents
+without labels, and a ridge classifier from 100, 300 or 1000 of those not held out. Accuracy is
+measured on the held-out documents; test documents are not used. Tables show differences to the
+default, so that nobody mistakes them for results.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from dcot.bench.protocol import (
     ridge_predictions,
     score,
 )
+from dcot.bench.report.results import points
 from dcot.bench.report.tables import Table
 from dcot.bench.systems.dcot import outputs_of
 from dcot.bench.tasks import load_corpus
@@ -86,10 +87,10 @@ WORDS: dict[str, dict[str, Any]] = {
     "min_df=2, max_df=0.2": {"min_df": 2, "max_df": 0.2},
     "min_df=2, English stop words": {"min_df": 2, "stop_words": "english"},
 }
-PROMISED = 0.9  # of answers and of sets, in the study of reliability
+PROMISED = 0.9  # accuracy of answers and coverage of sets, in the study of reliability
 PRECISIONS = ("as learned", "float16", "int8")
-# What the input weight of a term is multiplied by, from the share of documents that have it and its
-# idf; rows have length one again.
+# Factors of the input weights, from the share of documents that have a term and its idf; rows are
+# then scaled to length one again.
 FREQUENT: dict[str, Callable[[Array, Array], Array]] = {
     "idf_floor=1": lambda share, idf: np.ones_like(idf),
     "idf · (1 - share)²": lambda share, idf: (1 - share) ** 2,
@@ -104,7 +105,7 @@ CLASS_WEIGHTS: dict[str, Any] = {"none": None, "square root": "sqrt", "balanced"
 
 @dataclass(frozen=True)
 class Held:
-    """Texts and labels of some training documents; the first are held out."""
+    """Texts and labels of some training documents; the first ones are held out."""
 
     name: str
     texts: list[str]
@@ -128,7 +129,7 @@ class Held:
 
     @property
     def out(self) -> Array:
-        """Rows of the documents that are held out."""
+        """Rows of the held-out documents."""
         return np.arange(len(self.texts) - len(self.draws[0]))
 
     def scores(
@@ -137,7 +138,7 @@ class Held:
         class_weight: Any = "default",
         budgets: Sequence[int] | None = None,
     ) -> dict[str, Array]:
-        """Percent by number of labels, mean of the draws; of several, leave-one-out chooses."""
+        """Scores in percent by number of labels; leave-one-out chooses among several features."""
         held = self.out
         weight = default_class_weight() if class_weight == "default" else class_weight
         candidates = [Candidate({}, blocks) for blocks in choices]
@@ -154,7 +155,7 @@ class Held:
 
 
 def percent(found: Sequence[Sequence[dict[str, float]]]) -> dict[str, Array]:
-    """Scores of draws × budgets by metric and budget, mean of the draws."""
+    """Mean over draws of the scores of each metric, in percent, by budget."""
     return {
         name: np.array([[100 * each[key] for each in draw] for draw in found]).mean(axis=0)
         for name, key in METRICS.items()
@@ -163,7 +164,7 @@ def percent(found: Sequence[Sequence[dict[str, float]]]) -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one setting on one corpus."""
+    """Scores and costs of one setting on one corpus."""
 
     scores: dict[str, Array]
     megabytes: float | None = None
@@ -174,7 +175,7 @@ Study = Callable[[Held], Iterator[tuple[str, Outcome]]]
 
 
 def _settings(held: Held) -> Iterator[tuple[str, Outcome]]:
-    """Parameters of ``DCoT``; then parts of the default's features."""
+    """Parameters of ``DCoT``, and parts of its default features."""
     counter = DCoTVectorizer().fit(held.texts)
     X = counter.weigh(held.texts)
     for name, options in SETTINGS.items():
@@ -190,7 +191,7 @@ def _settings(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 
 def _words(held: Held) -> Iterator[tuple[str, Outcome]]:
-    """What ``DCoTVectorizer`` counts, with the size of a saved model."""
+    """What ``DCoTVectorizer`` counts, and the size of a saved model."""
     for name, options in WORDS.items():
         start = time.process_time()
         model = DCoTVectorizer(**options).fit(held.texts)
@@ -215,7 +216,7 @@ def _precision(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 
 def _frequent(held: Held) -> Iterator[tuple[str, Outcome]]:
-    """How much frequent terms weigh among the inputs."""
+    """Input weights of frequent terms."""
     X = DCoTVectorizer(idf_floor=1.0).fit(held.texts).weigh(held.texts)
     share = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0]
     idf = 1 + np.log((1 + X.shape[0]) / (1 + share * X.shape[0]))
@@ -226,14 +227,14 @@ def _frequent(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 
 def _classes(held: Held) -> Iterator[tuple[str, Outcome]]:
-    """How much a labelled document counts by the size of its class."""
+    """Weights of labelled documents by the size of their class."""
     features = [Block.of(DCoTVectorizer().fit_transform(held.texts))]
     for name, weight in CLASS_WEIGHTS.items():
         yield name, Outcome(held.scores(features, class_weight=weight))
 
 
 def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
-    """The classifier's choice of features against the default ones, and each by itself."""
+    """Features chosen by the classifier, against fixed ones."""
     model = DCoTVectorizer().fit(held.texts)
     X = model.weigh(held.texts)
     z1, z2 = (Block.of(layer) for layer in np.hsplit(model.dcot_.transform(X), 2))
@@ -250,7 +251,7 @@ def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 
 def _many(held: Held) -> Iterator[tuple[str, Outcome]]:
-    """x beside the layers where labels are many."""
+    """x beside the layers, with many labels."""
     model = DCoTVectorizer().fit(held.texts)
     X = model.weigh(held.texts)
     layers = Block.of(model.dcot_.transform(X))
@@ -259,7 +260,7 @@ def _many(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 
 def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
-    """The vectors of wordllama, of texts and of words, beside the default and alone."""
+    """The vectors of wordllama, for texts and for words, beside the default and alone."""
     encode = as_encoder(WORDLLAMA)
     assert encode is not None
     model = DCoTVectorizer().fit(held.texts)
@@ -287,7 +288,7 @@ def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 
 def _sums(held: Held, ours: Block, beside: Block) -> dict[str, dict[str, Array]]:
-    """Scores of kernels plus a weight times others, by weight, and of the others alone."""
+    """Scores of dCoT's kernel plus a weight times another, by weight, and of the other alone."""
     found: dict[str, list[list[dict[str, float]]]] = {}
     for order in held.draws:
         budgets = [budget for budget in BUDGETS if budget <= len(order)]
@@ -320,7 +321,7 @@ def _sums(held: Held, ours: Block, beside: Block) -> dict[str, dict[str, Array]]
 
 
 def _reliability(held: Held) -> Iterator[tuple[str, Outcome]]:
-    """What abstaining and sets promise, and what they keep on documents held out."""
+    """How well abstaining and sets of classes keep their promise on held-out documents."""
     model = DCoTClassifier(selection="none", random_state=0)
     found: list[list[list[float]]] = []
     test = [held.texts[row] for row in held.out]
@@ -346,7 +347,7 @@ def _reliability(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 def _kept(model: DCoTClassifier, texts: list[str], truth: Array) -> list[float]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where nothing is certain enough, nothing is answered
+        warnings.simplefilter("ignore")  # no document may be certain enough
         least = model.answer_from(PROMISED)
     chance = model.predict_proba(texts)
     sure, right = chance.max(axis=1), model.classes_[chance.argmax(axis=1)] == truth
@@ -388,7 +389,7 @@ def run(
     docs: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> list[Table]:
-    """Tables of the studies that were asked for; with ``docs``, also written there as Markdown."""
+    """Run studies and return their tables; with ``docs``, also write them there as Markdown."""
     if unknown := set(studies or ()) - set(STUDIES):
         raise InvalidParameterError(
             f"unknown studies {sorted(unknown)}: expected some of {list(STUDIES)}"
@@ -421,18 +422,18 @@ def _corpora(
         try:
             yield Held.of(load_corpus(name, data), name)
         except DatasetMissingError as error:
-            announce(progress, f"{name} is left out: {error}")
+            announce(progress, f"{name} is skipped: {error}")
 
 
 def _table(
     study: str, metric: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[str]
 ) -> Table:
-    """Differences to the first row, and sizes and times where they were measured."""
+    """Differences to the first row, and sizes and times if they were measured."""
     first = next(iter(found.values()))
     rows = []
     for name, outcomes in found.items():
         gains = [outcomes[c].scores[metric] - first[c].scores[metric] for c in corpora]
-        cells = [" / ".join(f"{round(v, 1) + 0.0:+.1f}" for v in gain) for gain in gains]
+        cells = [" / ".join(map(points, gain)) for gain in gains]
         mean = f"{round(float(np.mean([gain.mean() for gain in gains])), 2) + 0.0:+.2f}"
         shown = ["" for _ in cells] if outcomes is first else cells
         rows.append([name, *shown, "" if outcomes is first else mean, *_costs(outcomes, corpora)])
@@ -444,15 +445,15 @@ def _table(
 
 
 def _plain_table(study: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[str]) -> Table:
-    """Values as they are: a promise is compared with what was kept, not with a default."""
+    """Values instead of differences: a promise is compared with what was kept."""
     rows = []
     for name, outcomes in found.items():
         values = [next(iter(outcomes[corpus].scores.values())) for corpus in corpora]
-        # none in some draw: there is no share of nothing
+        # NaN if no document was answered in some draw
         shown = (["–" if np.isnan(v) else f"{v:.1f}" for v in each] for each in values)
         rows.append([name, *map(" / ".join, shown)])
     budgets = " / ".join(map(str, BUDGETS))
-    return Table(f"{study}, with {budgets} labels", ["on documents held out", *corpora], rows)
+    return Table(f"{study}, with {budgets} labels", ["on held-out documents", *corpora], rows)
 
 
 def _costs(outcomes: dict[str, Outcome], corpora: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The demo on the embedded corpus: learn without labels, classify with few, look at words."""
+"""The demo on the embedded corpus: learn without labels, classify with few, look up words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Demo:
 
 
 def run(corpus: Corpus | None = None, *, words: Sequence[str] = WORDS, draws: int = DRAWS) -> Demo:
-    """Compare the representations on a corpus of texts, by default the embedded one.
+    """Compare representations on a corpus of texts, by default the embedded one.
 
     They are learned from all documents, without labels.
     """
@@ -50,7 +50,7 @@ def run(corpus: Corpus | None = None, *, words: Sequence[str] = WORDS, draws: in
     rows = np.concatenate([task.train, task.test])
     documents, _ = task.documents(rows, rows[:1])
     DCoT(5, solver="cg").fit(documents.tfidf[:64])  # compiles once per machine
-    model = DCoTVectorizer(**COUNTING)  # what the other systems are given, too
+    model = DCoTVectorizer(**COUNTING)  # as for the other systems
     candidates, seconds = _representations(documents, model)
     labels, n = task.labels[rows], len(task.train)
     accuracies: dict[str, list[float]] = {name: [] for name in candidates}
@@ -73,7 +73,7 @@ def run(corpus: Corpus | None = None, *, words: Sequence[str] = WORDS, draws: in
 def _representations(
     documents: Documents, model: DCoTVectorizer
 ) -> tuple[dict[str, list[Candidate]], dict[str, float]]:
-    """Candidates by system (LSI in several sizes), and the time to learn them."""
+    """Candidates of each system (LSI in several sizes), and the time to learn them."""
     X, seconds = documents.tfidf, {}
 
     def timed(name: str, learn: Callable[[], Any]) -> Any:
@@ -87,14 +87,16 @@ def _representations(
     lsi = timed("LSI", lambda: TruncatedSVD(max(LSI_SIZES), random_state=0).fit_transform(X))
     ours = timed("dCoT", lambda: Block.of(model.fit_transform(documents.texts)))
     sizes = [Candidate({"k": k}, [Block.of(lsi[:, :k], "unit")]) for k in LSI_SIZES]
-    found = {
-        name: [Candidate({}, [block])] for name, block in (("bag of words", bag), ("TF-IDF", tfidf))
-    }
-    return {**found, "LSI": sizes, "dCoT": [Candidate({}, [ours])]}, seconds
+
+    def single(block: Block) -> list[Candidate]:
+        return [Candidate({}, [block])]
+
+    found = {"bag of words": single(bag), "TF-IDF": single(tfidf), "LSI": sizes}
+    return {**found, "dCoT": single(ours)}, seconds
 
 
 def _few_labels(labels: Array, seed: int) -> Array:
-    """Positions of a few training documents of each class."""
+    """Positions of a few training documents per class."""
     shuffled = np.random.default_rng(seed).permutation(len(labels))
     chosen = [shuffled[labels[shuffled] == name][:LABELS_PER_CLASS] for name in np.unique(labels)]
     return np.concatenate(chosen)
@@ -106,5 +108,5 @@ def picture(demo: Demo) -> Any:
     left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))
     few = f"{LABELS_PER_CLASS} labels per class"
     accuracy_bars(demo.accuracies, ax=left, title=f"{few}, {len(demo.corpus.target_names)} classes")
-    word_columns(demo.columns, ax=right, title="What a word means (first: the empty document)")
+    word_columns(demo.columns, ax=right, title="What words mean (first column: the empty document)")
     return figure

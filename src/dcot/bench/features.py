@@ -1,4 +1,4 @@
-"""Features of documents as blocks side by side, sparse or dense, and their inner products."""
+"""Features of documents as blocks, sparse or dense, and their inner products."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Block:
     Attributes
     ----------
     values : documents × features, sparse or dense
-    scale : by document, or None; settings that differ in row lengths share ``values``
+    scale : factor of each row, or None; settings that differ only in scale share ``values``
     """
 
     values: Any
@@ -29,7 +29,7 @@ class Block:
 
     @classmethod
     def of(cls, values: Any, rows: str = "as they are") -> Block:
-        """With ``rows="unit"`` every row counts as a vector of length one."""
+        """A block; with ``rows="unit"`` every row is scaled to length one."""
         values = sp.csr_array(values) if sp.issparse(values) else np.asarray(values)
         return cls(values, _inverse_lengths(values) if rows == "unit" else None)
 
@@ -73,9 +73,9 @@ class Coordinates:
     """Documents in coordinates for a linear SVM.
 
     Features are scaled to a mean squared length of one, so that C means the same for every
-    system. Where there are more features than documents, and not all of them sparse, documents
-    are given in coordinates of the span of the labelled ones: the same classifier, for less work,
-    because the weights of a linear SVM lie in that span.
+    system. If there are more features than labelled documents, and some are dense, coordinates
+    are those of the span of the labelled documents. The weights of a linear SVM lie in that span,
+    so the classifier is the same and takes less work.
     """
 
     def __init__(self, blocks: Blocks, labelled: Array) -> None:
@@ -104,7 +104,7 @@ class Coordinates:
 
 
 def _factor(K: Array) -> Array:
-    """The Cholesky factor; a little is added to the diagonal, as copies make K singular."""
+    """The Cholesky factor; a small diagonal is added, because copies make K singular."""
     jitter = 1e-10 * max(float(K.diagonal().mean()), 1e-300)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Pieces of work: cells that share a representation are one job, and a run is a list of jobs."""
+"""Jobs: cells that share a representation, computed in several processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dcot.runtime.progress import Progress, announce, silent
 from dcot.runtime.resources import free_memory
 
 SEEDS = {"draws": SEED, "samples": SAMPLE_SEED, "systems": SYSTEMS_SEED}
-MEMORY_SHARE = 0.7  # of the free memory, for all jobs that run at a time
+MEMORY_SHARE = 0.7  # of the free memory, for all jobs that run at the same time
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Job:
 
     Attributes
     ----------
-    experiment : whose function computes it
-    title : for the progress line
-    keys : the cells
-    options : what that function has to know besides the keys
-    seconds : predicted, on one core
-    memory : predicted, in bytes
-    alone : no other job may run beside it, and it may use all cores
+    experiment : the experiment that computes it
+    title : text for the progress line
+    keys : keys of the cells
+    options : what the experiment needs besides the keys
+    seconds : predicted time on one core
+    memory : predicted memory in bytes
+    alone : whether it runs with all cores and no other job beside it
     """
 
     experiment: str
@@ -66,11 +66,11 @@ class Context:
     _loaded: dict[str, Task | None] = field(default_factory=dict)
 
     def for_workers(self) -> Context:
-        """The same without what can be loaded again."""
+        """A copy without what can be loaded again."""
         return replace(self, _loaded={}, notes=[])
 
     def task(self, name: str, *, stand_in: bool = False, cut: bool = True) -> Task | None:
-        """A corpus, cut to the profile's sample; None, and a note, where it cannot be had."""
+        """A corpus, cut to the profile's sample; None, with a note, if it is missing."""
         if name in self.given:
             return self._cut(self.given[name]) if cut else self.given[name]
         if name not in self._loaded:
@@ -82,13 +82,13 @@ class Context:
         try:
             task = load_task(name, self.data, stand_in=stand_in)
         except DatasetMissingError as error:
-            self.note(f"{name} is left out: {error}")
+            self.note(f"{name} is skipped: {error}")
             return None
         if task.stands_for:
             self.note(
-                f"{name} was not found: the embedded corpus stands in for it. "
-                "Its figures say nothing about the paper's corpus. Name the directory with the "
-                "data (--data DIR, or DCOT_DATA) for the real one."
+                f"{name} was not found, so the embedded corpus stands in for it. Its figures say "
+                "nothing about the paper's corpus. To use the real one, name the data directory "
+                "(--data DIR, or DCOT_DATA)."
             )
         return task
 
@@ -96,31 +96,31 @@ class Context:
         return task if self.profile.sample is None else task.sample(*self.profile.sample)
 
     def used(self) -> Iterator[tuple[Task, Task]]:
-        """Every corpus of this run, whole and as it is used."""
+        """Every corpus of this run: the whole corpus, and the part that is used."""
         for task in (*self.given.values(), *self._loaded.values()):
             if task is not None:
                 yield task, self._cut(task)
 
     def note(self, text: str) -> None:
-        """Something that the report has to say."""
+        """Add a note to the report, once."""
         if text not in self.notes:
             self.notes.append(text)
 
     def system(self, name: str) -> System | Classifier:
-        """By its name, also those that were named on the command line."""
+        """A system by its name, including pretrained ones."""
         return Classifier() if name == Classifier.name else {**SYSTEMS, **self.extra}[name]
 
     def names_for(self, task: Task, names: Sequence[str]) -> list[str]:
-        """These systems and the pretrained ones of the run, if they can read the corpus."""
+        """These systems, and the pretrained ones of the run if the corpus has texts."""
         found = [*names, *self.extra]
         if task.texts is None:
             for name in self.extra:
-                self.note(f"{name}: not on {task.name}, which comes as counts")
+                self.note(f"{name} is not measured on {task.name}, which has counts but no texts")
             found = list(names)
         return found
 
     def settings(self, name: str) -> list[Setting]:
-        """What is searched in this profile; for dCoT, which chooses itself, its parameters."""
+        """Settings to search; for dCoT, which selects its own, its parameters."""
         system = self.system(name)
         if isinstance(system, Classifier):
             return [system.parameters(self.profile.size)]
@@ -128,7 +128,7 @@ class Context:
 
 
 def corpus_key(task: Task, texts: bool = False) -> Key:
-    """What identifies the documents of a cell: counts, and ``texts`` for systems that read them."""
+    """The documents in a key; with ``texts``, for systems that read texts."""
     key: Key = {"corpus": task.name, "data": task.fingerprint}
     if texts and task.texts is not None:
         key["texts"] = task.texts_fingerprint
@@ -136,13 +136,13 @@ def corpus_key(task: Task, texts: bool = False) -> Key:
 
 
 def digest(value: Any) -> str:
-    """A short hash of anything that JSON can say."""
+    """A short hash of anything that JSON can hold."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:10]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that did not work, which the report has to show."""
+    """A job that failed, for the report."""
 
     title: str
     cells: int
@@ -154,7 +154,7 @@ Work = Callable[[Context, Job, list[Key]], Iterator[tuple[Key, Result]]]
 
 @dataclass(frozen=True)
 class Runner:
-    """Computes jobs: in this process, or several at a time, each in a process with one thread."""
+    """Computes jobs in this process, or in several processes with one thread each."""
 
     context: Context
     store: Store
@@ -166,7 +166,7 @@ class Runner:
         return [key for key in job.keys if self.store.get(key) is None]
 
     def run(self, jobs: Sequence[Job], progress: Progress = silent) -> list[Failure]:
-        """Compute what is missing; what fails is reported, and tried again in the next run."""
+        """Compute the missing cells; jobs that fail are reported and retried in the next run."""
         open_jobs = [job for job in jobs if self.missing(job)]
         total = sum(job.seconds for job in open_jobs) or 1.0
         failures, done = [], 0.0
@@ -187,7 +187,7 @@ class Runner:
         yield from ((job, self.compute(job)) for job in jobs if job.alone)
 
     def compute(self, job: Job) -> Failure | None:
-        """Compute one job's missing cells, each stored as soon as it is finished."""
+        """Compute the missing cells of a job, and store each as soon as it is finished."""
         missing = self.missing(job)
         finished, begun = 0, time.perf_counter()
         try:
@@ -195,13 +195,13 @@ class Runner:
                 now = time.perf_counter()
                 self.store.put(key, result, seconds=now - begun, seeds=SEEDS)
                 finished, begun = finished + 1, now
-        except Exception as error:  # one system's library must not cost the others their results
+        except Exception as error:  # an error in one system must not lose the results of others
             reason = f"{type(error).__name__}: {error}"
             return Failure(job.title, len(missing) - finished, reason)
         return None
 
     def _in_processes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Failure | None]]:
-        """The longest first; as many at a time as cores and memory allow."""
+        """Start the longest jobs first, as many at a time as cores and memory allow."""
         waiting = sorted(jobs, key=lambda job: -job.seconds)
         allowed = MEMORY_SHARE * (free_memory() or 8e9)
         running: dict[Future[Failure | None], Job] = {}
@@ -247,7 +247,7 @@ def _compute(job: Job) -> Failure | None:
 
 
 def predicted(jobs: Sequence[Job], workers: int) -> float:
-    """Seconds that these jobs take, the last ones waiting for nobody."""
+    """Seconds that these jobs take together."""
     together = [job.seconds for job in jobs if not job.alone]
     alone = sum(job.seconds for job in jobs if job.alone)
     return alone + max(sum(together) / workers, max(together, default=0.0))

@@ -1,6 +1,6 @@
-"""``dcot bench paper``: the paper's experiments and ours, rerun by one command.
+"""``dcot bench paper``: rerun the paper's experiments and ours.
 
-Finished cells are kept in the output folder and never computed twice: an interrupted run resumes.
+Finished cells are kept in the output folder, so an interrupted run can be resumed.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ OUT = Path("bench-output")
 
 @dataclass(frozen=True)
 class Run:
-    """What a run gave.
+    """The outcome of a run.
 
     Attributes
     ----------
     report : path of the HTML page
-    results : every cell, for further use
-    failures : jobs that did not work; they are tried again in the next run
+    results : all cells
+    failures : jobs that failed; the next run tries them again
     """
 
     report: Path
@@ -63,19 +63,20 @@ def run(
 
     Parameters
     ----------
-    profile : "quick" (minutes) or "full" (hours; can be resumed)
-    out : folder for results; give the same one to resume after an interruption
+    profile : "quick" (minutes) or "full" (hours)
+    out : folder for results; use the same folder to resume after an interruption
     data : directory with Reuters21578.mat, reuters21578.tar.gz and dmoz.tsv; by default
-        ``DCOT_DATA`` and the cache. Without them the embedded corpus stands in, and is marked
-    only : some of `EXPERIMENTS`; all by default
-    progress : called with what is done and the share that is finished
-    encoder : folder of a sentence-transformers model, measured beside the others
-    static_embeddings : measure the vectors in the package wordllama, too
+        ``DCOT_DATA`` and the cache. Without them the embedded corpus stands in, and the report
+        says so
+    only : names of experiments, from `EXPERIMENTS`; by default all
+    progress : called with a message and the fraction that is done
+    encoder : folder of a sentence-transformers model to measure as well
+    static_embeddings : also measure the vectors in the package wordllama
     words : more words for figure 2
-    docs : folder for tables and figures of the documentation
-    workers : processes at a time, each with one thread; by default as many as cores
+    docs : folder for the tables and figures of the documentation
+    workers : number of processes, with one thread each; by default one per core
     """
-    require("matplotlib", "bench")  # before hours of work
+    require("matplotlib", "bench")  # fail before hours of work
     chosen = read_only(only)
     context = context_of(
         profile, out, data, encoder=encoder, static_embeddings=static_embeddings, words=words
@@ -98,7 +99,7 @@ def dry_run(
     workers: int | None = None,
     **options: Any,
 ) -> Table:
-    """What `run` would compute, and about how long it would take; parameters as there."""
+    """What `run` would compute with these parameters, and about how long it would take."""
     context = context_of(profile, out, data, **options)
     return forecast(plan(context, read_only(only)), runner_for(context, out, workers))
 
@@ -111,14 +112,14 @@ def finished(
     progress: Progress,
     title: str = TITLE,
 ) -> Run:
-    """Compute what is missing, and write the report."""
+    """Compute the missing cells and write the report."""
     failures = runner.run(jobs, progress)
     results = Results.collect(runner.store, jobs, runner.context, failures, experiments)
     return Run(write_report(results, out, title), results, failures)
 
 
 def runner_for(context: Context, out: str | os.PathLike[str], workers: int | None) -> Runner:
-    """Keeps its cells in the output folder; by default as many processes as cores."""
+    """A runner that keeps its cells in the output folder; by default with one process per core."""
     count = n_cores() if workers is None else workers
     return Runner(context, Store(Path(out) / "cells"), WORK, count)
 
@@ -132,9 +133,9 @@ def context_of(
     static_embeddings: bool = False,
     words: Sequence[str] = (),
 ) -> Context:
-    """What the experiments share; parameters as of `run`."""
+    """What the experiments share; the parameters are those of `run`."""
     if data is not None:
-        search_dirs(data)  # a directory that is not there is an error, not a missing corpus
+        search_dirs(data)  # raises an error if the directory does not exist
     return Context(
         profile=profile if isinstance(profile, Profile) else profile_of(profile),
         cache=Path(out) / "features",
@@ -145,7 +146,7 @@ def context_of(
 
 
 def forecast(jobs: Sequence[Job], runner: Runner) -> Table:
-    """What will be computed, and about how long it takes."""
+    """What is to be computed, and about how long it takes."""
     groups: dict[str, list[Job]] = {}
     for job in jobs:
         groups.setdefault(", ".join(job.title.split(", ")[:2]), []).append(job)
@@ -162,7 +163,7 @@ def forecast(jobs: Sequence[Job], runner: Runner) -> Table:
 
 
 def read_only(only: Sequence[str] | None) -> tuple[str, ...]:
-    """The experiments that were asked for, in their own order."""
+    """Check the names of experiments, and return them in their usual order."""
     asked = {name.replace("_", "-") for name in only or EXPERIMENTS}
     if unknown := asked - set(EXPERIMENTS):
         raise InvalidParameterError(
@@ -174,7 +175,7 @@ def read_only(only: Sequence[str] | None) -> tuple[str, ...]:
 def extra_systems(
     encoder: str | os.PathLike[str] | None, static_embeddings: bool
 ) -> dict[str, System | Classifier]:
-    """Pretrained rivals that were asked for, and dCoT with the vectors of each beside it."""
+    """The pretrained rivals of a run, and dCoT with the vectors of each."""
     pretrained: list[System] = []
     if encoder is not None:
         pretrained.append(Encoder(Path(encoder)))

@@ -1,4 +1,4 @@
-"""How much is computed: a quick look at everything, or every cell."""
+"""Profiles: how much of each experiment is computed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER, Size
 from dcot.errors import InvalidParameterError
 
-# Those that learn in seconds; the others are compared on the paper's two corpora only.
+# Systems that learn in seconds; the others run only on the paper's two corpora.
 FAST = ("bag of words", "TF-IDF", "LSI", "PCA", "mSDA", PAPER, FEATURES, OURS)
 
 
@@ -17,20 +17,20 @@ class Profile:
 
     Attributes
     ----------
-    size : of the systems' own grids
-    sample : training, test and unlabelled documents of a corpus; None takes all
+    size : size of the grids that systems search
+    sample : numbers of training, test and unlabelled documents of a corpus; None for all
     few_labels : systems by corpus
-    budgets, draws : labelled documents, and how often they are drawn
-    all_labels : also with all labels, once
-    svm_systems : systems that are tried with a linear SVM, too
-    published : corpora that others have published figures for; all labels
+    budgets, draws : numbers of labelled documents, and how often they are drawn
+    all_labels : whether to add one draw with all labels
+    svm_systems : systems that are also tried with a linear SVM
+    published : corpora with published figures, measured with all labels
     published_systems : systems measured on them
-    learned : numbers of documents to learn from, by corpus; more than there are means all
-    learned_systems, learned_budgets, learned_draws : of the experiment on unlabelled documents
-    noises, depths, noise_labels, noise_draws, noise_prototypes : of figure 3; prototypes of the
-        paper's method and of our defaults
+    learned : numbers of documents to learn from, by corpus; larger numbers mean all
+    learned_systems, learned_budgets, learned_draws : for the experiment on unlabelled documents
+    noises, depths, noise_labels, noise_draws, noise_prototypes : for figure 3; the numbers of
+        prototypes are for the paper's method and for our defaults
     timed : corpora of table 1
-    words_prototypes : of figure 2, for the paper's method and for our defaults
+    words_prototypes : numbers of prototypes in figure 2, for the paper's method and our defaults
     suggested, suggested_draws : corpora and draws of the experiment on what to label next
     collections : judged collections of the experiment on retrieval
     """

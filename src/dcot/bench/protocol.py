@@ -1,7 +1,7 @@
-"""How systems are compared: equal draws, settings from labelled documents, one look at the test.
+"""How systems are compared: the same draws, and settings chosen on the labelled documents.
 
-Only the labels of the budget are used to choose and to learn. Nothing in here is given a test
-label except `score` and `hits`.
+Only the labels of a draw are used to choose settings and to learn. Test labels are passed to
+`score` and `hits` alone.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ Array = NDArray[Any]
 SEED = 11
 RIDGE, SVM = "ridge", "SVM"
 CLASSIFIERS = {
-    RIDGE: "ridge, its strength by leave-one-out",
-    SVM: "linear SVM, its C by cross-validation",
+    RIDGE: "ridge, strength chosen by leave-one-out",
+    SVM: "linear SVM, C chosen by cross-validation",
 }
 # Settings are compared with at most this many labelled documents, as in DCoTClassifier.
 MAX_COMPARED = 1500
-# The C of the SVM, on features of mean squared length one; the first wins ties.
+# Values of C, for features of mean squared length one; the first wins ties.
 SVM_STRENGTHS = (10.0, 1.0, 100.0)
 SVM_FOLDS, SVM_MAX_COMPARED = 5, 1000
-SVM_ONE_FOLD_FROM = 500  # labelled documents: a single held-out fifth is enough from here on
+SVM_ONE_FOLD_FROM = 500  # with more labelled documents, one held-out fifth is enough
 SVM_TOL, SVM_MAX_ITER = 1e-3, 1000
 
 
 def default_class_weight() -> Any:
-    """The classifier's own default: every rival has its documents weighted by the same rule."""
+    """The default of ``DCoTClassifier``, used for every rival."""
     return DCoTClassifier().get_params(deep=False)["class_weight"]
 
 
@@ -62,40 +62,40 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """The setting that leave-one-out chose from some labelled documents."""
+    """The setting chosen by leave-one-out on some labelled documents."""
 
     candidate: Candidate
     ridge: KernelRidge
-    compared: int  # labelled documents that settings were compared on
+    compared: int  # number of labelled documents that settings were compared on
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted labels of the test documents, and the classifier's strength."""
+    """Predicted labels of the test documents, and the strength of the classifier."""
 
     labels: Array
     strength: float
 
 
 def draws(n_train: int, count: int) -> list[Array]:
-    """Orders of the training documents; the first b of a draw are labelled with a budget of b."""
+    """Random orders of the training documents; with b labels, the first b are labelled."""
     return [np.random.default_rng([SEED, draw]).permutation(n_train) for draw in range(count)]
 
 
 def score(truth: Array, predicted: Array) -> dict[str, float]:
-    """Accuracy, and macro-F1 over the classes of the test documents, unseen ones too."""
+    """Accuracy, and macro-F1 over all classes of the test documents."""
     classes = np.unique(truth)
     f1 = f1_score(truth, predicted, labels=classes, average="macro", zero_division=0)
     return {"accuracy": float(np.mean(predicted == truth)), "macro_f1": float(f1)}
 
 
 def hits(truth: Array, predicted: Array) -> str:
-    """Which documents were right, one bit each, for tests that pair documents."""
+    """Which predictions are right, one bit each, for tests that pair documents."""
     return np.packbits(predicted == truth).tobytes().hex()
 
 
 def mcnemar(ours: str, theirs: str) -> float:
-    """Two-sided p that systems with these `hits` are equally good, by McNemar's exact test.
+    """Two-sided p-value of McNemar's exact test between systems with these `hits`.
 
     >>> round(mcnemar("ff00", "f000"), 3)
     0.125
@@ -106,7 +106,7 @@ def mcnemar(ours: str, theirs: str) -> float:
 
 
 def document_weights(labels: Array, class_weight: Any) -> Array:
-    """A weight for each labelled document, by the rule of ``DCoTClassifier``."""
+    """Weights of labelled documents, by the rule of ``DCoTClassifier``."""
     known = read_labels(labels, len(labels), None)
     return with_class_weights(known, np.ones(len(labels)), class_weight)
 
@@ -118,11 +118,11 @@ def choose(
     budgets: Sequence[int],
     class_weight: Any = None,
 ) -> dict[int, Choice]:
-    """The setting for every budget of one draw, by leave-one-out; the first is the default.
+    """Choose a setting for every budget of one draw by leave-one-out; the first is the default.
 
-    Another setting replaces the default only if it is better by more than one standard error, as
-    in ``DCoTClassifier``. Budgets are nested, so each candidate's inner products are computed
-    once for all of them.
+    As in ``DCoTClassifier``, another setting replaces the default only if it is better by more
+    than one standard error. Budgets are nested, so the inner products of each candidate are
+    computed once for all of them.
     """
     sizes = sorted({min(budget, MAX_COMPARED) for budget in budgets})
     compared = order[: sizes[-1]]
@@ -145,7 +145,7 @@ def choose(
 def ridge_predictions(
     choice: Choice, labels: Array, labelled: Array, test: Array, class_weight: Any = None
 ) -> Prediction:
-    """Of the ridge classifier with the chosen setting, learned from all labelled documents."""
+    """Predict with ridge and the chosen setting, learned from all labelled documents."""
     classes, targets = targets_of(labels[labelled])
     blocks, fit = choice.candidate.blocks, choice.ridge
     dual, intercept, alpha = fit.dual, fit.intercept, fit.alpha
@@ -162,12 +162,12 @@ def ridge_predictions(
 def svm_predictions(
     choice: Choice, labels: Array, labelled: Array, test: Array, class_weight: Any = None
 ) -> Prediction:
-    """Of a linear SVM on the chosen features; C by cross-validation on the labelled documents."""
+    """Predict with a linear SVM on the chosen features; C is chosen by cross-validation."""
     coordinates = Coordinates(choice.candidate.blocks, labelled)
     own = labels[labelled]
     weights = document_weights(own, class_weight)
     n = min(len(labelled), SVM_MAX_COMPARED)
-    folds = np.arange(n) % SVM_FOLDS  # documents are in random order
+    folds = np.arange(n) % SVM_FOLDS  # documents are in a random order
     judged = 1 if n > SVM_ONE_FOLD_FROM else SVM_FOLDS
 
     def correct(C: float) -> int:
@@ -190,15 +190,15 @@ def svm_predictions(
 
 
 def fit_svm(X: Any, labels: Array, C: float, weights: Array, wanted: Any) -> Array:
-    """Learn a linear SVM (one against the rest, squared hinge) and predict the wanted rows."""
+    """Fit a linear SVM (one-vs-rest, squared hinge) and predict the wanted rows."""
     if len(np.unique(labels)) == 1:  # nothing to separate
         return np.full(wanted.shape[0], labels[0])
-    # The seed only orders the steps of the solver.
+    # The seed only sets the order of the solver's steps.
     model = LinearSVC(C=C, tol=SVM_TOL, max_iter=SVM_MAX_ITER, dual=True, random_state=0)
     with warnings.catch_warnings():
-        # Large C on wide features: the last digits do not change labels.
+        # With a large C on wide features the last digits do not converge, and change no label.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # Few labels of many classes are what is studied here.
+        # Few labels and many classes are the point of the experiment.
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         model.fit(X, labels, sample_weight=weights)
     return np.asarray(model.predict(wanted))

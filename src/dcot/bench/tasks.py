@@ -1,4 +1,4 @@
-"""Corpora made ready for the experiments: counts, labels and a split, the same for all systems."""
+"""Corpora as the experiments use them: counts, labels and a split, the same for all systems."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from dcot.text import TermCounter, TermWeighting
 Array = NDArray[Any]
 DataDir = str | os.PathLike[str] | None
 
-# The name of an experiment's corpus, and how the registry of corpora calls it.
-CORPORA: dict[str, tuple[str, dict[str, Any]]] = {
-    "reuters": ("reuters-matrix", {}),
-    "reuters-text": ("reuters-text", {}),
-    "dmoz": ("dmoz", {}),
-    "r8": ("r8", {}),
-    "r52": ("r52", {}),
-    "20newsgroups": ("20newsgroups", {}),
-    "everyday": ("everyday", {}),
+# Names of corpora in the experiments, and in `dcot.datasets`.
+CORPORA = {
+    "reuters": "reuters-matrix",
+    "reuters-text": "reuters-text",
+    "dmoz": "dmoz",
+    "r8": "r8",
+    "r52": "r52",
+    "20newsgroups": "20newsgroups",
+    "everyday": "everyday",
 }
 STAND_IN = "everyday"
 SAMPLE_SEED = 20120731
-# Words of two letters or more; English stop words are left out, and so are words that a single
-# document to learn from has (the paper removed rare terms from Dmoz, too).
+# Words of two or more letters, without English stop words and without words that only one of the
+# documents to learn from has (the paper also removed rare terms from Dmoz).
 COUNTING: dict[str, Any] = {
     "stop_words": "english",
     "token_pattern": r"(?u)\b[^\W\d_]{2,}\b",
@@ -43,13 +43,13 @@ MIN_DF = 2
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """The same documents as every system wants to see them.
+    """Documents in the forms that systems read.
 
     Attributes
     ----------
     counts : documents × terms
-    tfidf : the same, sublinear TF-IDF with unit rows; IDF from the documents learned from
-    texts : as they were written, where they are known
+    tfidf : sublinear TF-IDF with unit rows; IDF is from the documents to learn from
+    texts : the original texts, or None if they are not known
     """
 
     counts: Any
@@ -72,11 +72,11 @@ class Task:
     ----------
     counts : all documents × all terms
     labels : one per document
-    train, test, unlabelled : rows
-    terms : the vocabulary, where it is known
-    stands_for : the corpus that is missing and that this one stands in for, or ""
+    train, test, unlabelled : rows of the documents
+    terms : the vocabulary, or None if it is not known
+    stands_for : the missing corpus that this one stands in for, or ""
     sampled : whether it was cut to a sample for the quick profile
-    min_df : documents to learn from that must have a term, or it is left out
+    min_df : terms in fewer of the documents to learn from are left out
     """
 
     name: str
@@ -96,7 +96,7 @@ class Task:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the documents, the labels or the split: part of every cell's key."""
+        """A hash of documents, labels and split; part of every cell's key."""
         digest = hashlib.sha256()
         for part in (self.train, self.test, self.unlabelled):
             digest.update(np.asarray(part, dtype=np.int64).tobytes())
@@ -107,7 +107,7 @@ class Task:
 
     @cached_property
     def texts_fingerprint(self) -> str:
-        """Changes with what counts do not show: case, punctuation, the order of words."""
+        """A hash of the texts, which counts do not determine."""
         digest = hashlib.sha256()
         for text in self.texts or ():
             digest.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
@@ -115,13 +115,13 @@ class Task:
 
     @property
     def unseen_classes(self) -> int:
-        """Classes of test documents that no training document has; they stay in."""
+        """Number of classes that test documents have but no training document."""
         return len(np.setdiff1d(self.labels[self.test], self.labels[self.train]))
 
     def documents(self, learned: Array, wanted: Array) -> tuple[Documents, Documents]:
-        """Those to learn from and those to have features of; weights come from the former.
+        """Documents to learn from, and documents to transform, weighted by the former.
 
-        Terms that too few documents to learn from have are left out: nothing is known of them.
+        Terms that too few of the documents to learn from have are left out.
         """
         known = self._known(learned)
         if not len(known):
@@ -143,11 +143,11 @@ class Task:
     def known_terms(self, learned: Array) -> Array:
         """The terms behind the columns of `documents`."""
         if self.terms is None:
-            raise InvalidInputError(f"{self.name} comes as counts, without its vocabulary")
+            raise InvalidInputError(f"{self.name} has counts, but no vocabulary")
         return self.terms[self._known(learned)]
 
     def sample(self, n_train: int, n_test: int, n_unlabelled: int = 0) -> Task:
-        """A random part of each side, always the same one."""
+        """A random sample of each part, always the same one."""
         rng = np.random.default_rng(SAMPLE_SEED)
         parts = []
         for rows, size in zip(
@@ -161,12 +161,12 @@ class Task:
 
 
 def load_task(name: str, data_dir: DataDir = None, *, stand_in: bool = False) -> Task:
-    """A corpus by its name here; with ``stand_in``, the embedded one where it is missing.
+    """Load a corpus by name; with ``stand_in``, the embedded corpus if it is missing.
 
-    One that is there, but is not what it should be, is an error.
+    A corpus that is damaged is an error.
     """
     try:
-        return task_of(load_corpus(CORPORA[name][0], data_dir), name)
+        return task_of(load_corpus(CORPORA[name], data_dir), name)
     except DatasetMissingError:
         if not stand_in:
             raise
@@ -174,7 +174,7 @@ def load_task(name: str, data_dir: DataDir = None, *, stand_in: bool = False) ->
 
 
 def load_corpus(name: str, data_dir: DataDir = None) -> datasets.Corpus:
-    """A corpus of `dcot.datasets`, with one label per document."""
+    """Load a corpus of `dcot.datasets` with one label per document."""
     options: dict[str, Any] = {} if name == STAND_IN else {"data_dir": data_dir}
     if name == "reuters-text":
         options["subset"] = "single"
@@ -187,7 +187,7 @@ def _stand_in() -> Task:
 
 
 def task_of(corpus: datasets.Corpus, name: str = "") -> Task:
-    """Count a corpus: the vocabulary is that of its training and unlabelled documents."""
+    """Count a corpus, with the vocabulary of its training and unlabelled documents."""
     terms = corpus.feature_names
     if corpus.counts is not None:
         counts = sp.csr_array(corpus.counts, dtype=np.float32)

@@ -87,7 +87,7 @@ def scores_of(truth: Sequence[Labels], predicted: Sequence[Labels], known: Seque
     occurs = Counter(label for labels in truth for label in labels)
     claimed = Counter(label for labels in predicted for label in labels)
     right = Counter(label for a, b in zip(truth, predicted, strict=True) for label in a & b)
-    classes = [
+    classes: list[dict[str, Any]] = [
         {
             "label": label,
             "precision": right[label] / claimed[label] if claimed[label] else 0.0,

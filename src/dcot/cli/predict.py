@@ -100,7 +100,7 @@ def predict(
                 for place, share in enumerate(found["probability"]):
                     if share < least or not known[place]:
                         found["prediction"][place] = ""
-            for place in (~known).nonzero()[0]:
+            for place in (~known).nonzero()[0].tolist():
                 strange += 1
                 if unknown is not None:
                     found["prediction"][place] = unknown

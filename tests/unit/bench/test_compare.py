@@ -36,7 +36,7 @@ def test_a_table(table, tmp_path, capsys, more):
     html = (tmp_path / "out" / "report.html").read_text()
     assert "Few labels on mail" in html
     assert "Claims" not in html  # the paper's, which this is not about
-    assert ("linear SVM, its C" in printed) is bool(more)
+    assert ("linear SVM, C chosen" in printed) is bool(more)
 
 
 def test_a_loaded_corpus_and_what_is_learned_from_it(corpus, tmp_path):
@@ -65,14 +65,14 @@ def test_columns_have_to_be_named(table, tmp_path):
 
 
 def test_a_wrong_label_column_is_noticed(table, tmp_path):
-    with pytest.raises(DcotError, match="is the label column the right one"):
+    with pytest.raises(DcotError, match="is this the right label column"):
         compare.run(table, text="queue", label="body", out=tmp_path, workers=1)
 
 
 def test_one_class_is_not_enough(tmp_path):
     path = tmp_path / "one.csv"
     path.write_text("t,l\n" + "some words here,a\nother words there,a\n" * 20)
-    with pytest.raises(DcotError, match="needs two at least"):
+    with pytest.raises(DcotError, match="needs at least two classes"):
         compare.run(path, text="t", label="l", out=tmp_path / "out", workers=1)
 
 

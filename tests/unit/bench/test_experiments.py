@@ -160,7 +160,7 @@ def test_a_missing_corpus_is_a_note_not_a_crash(profile, tmp_path, monkeypatch):
     monkeypatch.setattr("dcot.bench.jobs.load_task", missing)
     context = Context(profile, tmp_path)
     assert plan(context, ["published"]) == []
-    assert context.notes == ["r8 is left out: no network"]
+    assert context.notes == ["r8 is skipped: no network"]
 
 
 def test_a_damaged_corpus_is_an_error_and_nothing_stands_in(profile, tmp_path, monkeypatch):

@@ -9,29 +9,16 @@ from dcot.bench.jobs import Context, Job, Work
 
 __all__ = ["EXPERIMENTS", "WORK", "plan"]
 
-WORK: dict[str, Work] = {
-    accuracy.NAME: accuracy.work,
-    noise.NAME: noise.work,
-    retrieval.NAME: retrieval.work,
-    suggestion.NAME: suggestion.work,
-    timing.NAME: timing.work,
-    words.NAME: words.work,
-}
+_OTHERS = (words, noise, timing, suggestion, retrieval)
 _ACCURACY = (accuracy.FEW_LABELS, accuracy.UNLABELLED, accuracy.PUBLISHED)
-_OTHERS = {
-    words.NAME: words.jobs,
-    noise.NAME: noise.jobs,
-    timing.NAME: timing.jobs,
-    suggestion.NAME: suggestion.jobs,
-    retrieval.NAME: retrieval.jobs,
-}
+WORK: dict[str, Work] = {module.NAME: module.work for module in (accuracy, *_OTHERS)}
 EXPERIMENTS = (words.NAME, noise.NAME, *_ACCURACY, timing.NAME, suggestion.NAME, retrieval.NAME)
 
 
 def plan(context: Context, experiments: Sequence[str]) -> list[Job]:
-    """All jobs of these experiments; corpora are loaded for it."""
+    """All jobs of these experiments; loads the corpora to plan them."""
     jobs = list(accuracy.jobs(context, experiments))
-    for name, make in _OTHERS.items():
-        if name in experiments:
-            jobs += make(context)
+    for module in _OTHERS:
+        if module.NAME in experiments:
+            jobs += module.jobs(context)
     return jobs

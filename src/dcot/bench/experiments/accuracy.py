@@ -1,8 +1,8 @@
 """Accuracy of every system: few labels, more unlabelled documents, and published splits.
 
-All three experiments ask for cells of one kind: a corpus, a system, a classifier, the documents
+All three experiments have the same kind of cell: a corpus, a system, a classifier, the documents
 that the representation is learned from, the number of labels, and a draw. A cell that two
-experiments ask for is computed, stored and printed once.
+experiments share is computed, stored and printed once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Array = NDArray[Any]
 NAME = "accuracy"
 FEW_LABELS, UNLABELLED, PUBLISHED, COMPARE = "few-labels", "unlabelled", "published", "compare"
 ALL = "all"
-# Draws are seeded by their number; this one is that of no draw.
+# Draws are seeded by their number; no draw has this one.
 UNLABELLED_ORDER = 1_000_000
 
 
@@ -48,11 +48,11 @@ UNLABELLED_ORDER = 1_000_000
 
 
 def jobs(context: Context, experiments: Sequence[str]) -> Iterator[Job]:
-    """A job for each corpus, system and set of documents to learn from, longest work first."""
+    """A job for each corpus, system and set of documents to learn from."""
     found: dict[str, tuple[Task, str, dict[str, Key]]] = {}
     for task, name, key in _wanted(context, experiments):
         size, n = key["learned"], len(task.train)
-        # Only a part of the training documents differs from draw to draw.
+        # A part of the training documents differs from draw to draw; larger sets do not.
         part = [task.name, name, size, key["draw"] if size < n else None]
         _, _, keys = found.setdefault(digest(part), (task, name, {}))
         keys[digest(key)] = key
@@ -66,7 +66,7 @@ def _wanted(context: Context, experiments: Sequence[str]) -> Iterator[tuple[Task
         seen = set()
         for corpus, names in profile.few_labels.items():
             task = context.task(corpus, stand_in=True)
-            if task is None or task.fingerprint in seen:  # one stand-in for several corpora
+            if task is None or task.fingerprint in seen:  # one stand-in may replace several
                 continue
             seen.add(task.fingerprint)
             size = len(task.train) + (len(task.unlabelled) if COMPARE in experiments else 0)
@@ -80,7 +80,7 @@ def _wanted(context: Context, experiments: Sequence[str]) -> Iterator[tuple[Task
                 yield from _cells(context, task, names, [(ALL, 0)], len(task.train))
     if UNLABELLED in experiments:
         for corpus, sizes in profile.learned.items():
-            # A stand-in without unlabelled documents of its own would show nothing new.
+            # A stand-in without unlabelled documents would show nothing new.
             task = context.task(corpus, stand_in=corpus == "dmoz")
             if task is None:
                 continue
@@ -95,7 +95,7 @@ def _wanted(context: Context, experiments: Sequence[str]) -> Iterator[tuple[Task
 def _budgets(
     task: Task, budgets: Sequence[int], count: int, all_labels: bool
 ) -> list[tuple[int | str, int]]:
-    """Labels and draw of every cell; with all labels there is one draw."""
+    """Number of labels and draw of every cell; with all labels there is one draw."""
     n = len(task.train)
     cells: list[tuple[int | str, int]] = [
         (budget, draw) for draw in range(count) for budget in budgets if budget < n
@@ -130,7 +130,7 @@ def _cells(
 
 
 def _has(context: Context, name: str, classifier: str) -> bool:
-    """dCoT brings its own ridge; its features are there for the SVM."""
+    """Whether a system is measured with a classifier: dCoT has its own ridge, its features SVM."""
     if classifier == RIDGE:
         return name != FEATURES
     others = name in context.extra and not isinstance(context.system(name), Classifier)
@@ -151,7 +151,7 @@ def _job(context: Context, task: Task, name: str, keys: list[Key]) -> Job:
 def _predicted(
     context: Context, task: Task, name: str, size: int, keys: Sequence[Key]
 ) -> tuple[float, float]:
-    """Seconds on one core, and bytes, from figures measured on Reuters, Dmoz and 20 Newsgroups."""
+    """Seconds on one core and bytes, from measurements on Reuters, Dmoz and 20 Newsgroups."""
     n = len(task.train) + len(task.test)
     system = context.system(name)
     labels = [len(task.train) if key["labels"] == ALL else key["labels"] for key in keys]
@@ -189,7 +189,7 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
 
 
 def learned_rows(task: Task, size: int, draw: int | None) -> Array:
-    """The documents to learn from: the first of a draw, or training and then unlabelled ones."""
+    """Documents to learn from: the first of a draw, or all training and some unlabelled ones."""
     n = len(task.train)
     if size < n:
         return np.asarray(task.train[draws(n, (draw or 0) + 1)[-1][:size]])
@@ -255,7 +255,7 @@ def _result(
     }
     if strength is not None:
         result["strength"] = strength
-    if key["labels"] == ALL:  # one draw: documents are what can be paired
+    if key["labels"] == ALL:  # one draw, so tests pair documents
         result["hits"] = hits(truth, predicted)
     return result
 
@@ -279,9 +279,9 @@ def candidates_of(
     cache: Path,
     about: Any,
 ) -> list[Candidate]:
-    """Every setting's features of the wanted documents; those of slow systems come from the disk.
+    """Features of the wanted documents with every setting; slow systems are cached on disk.
 
-    ``about`` says which documents these are.
+    ``about`` identifies the documents.
     """
     if not system.slow:
         models = system.learn(learned, settings)
@@ -312,7 +312,7 @@ def _write(path: Path, blocks: Sequence[Block]) -> None:
 
 
 def _read(path: Path) -> list[Block] | None:
-    """None if there is no such file, or it is damaged: then it is made again."""
+    """Read cached blocks; None if the file is missing or damaged."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             count = sum(name.startswith("values") for name in archive.files)

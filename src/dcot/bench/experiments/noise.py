@@ -1,4 +1,4 @@
-"""Figure 3: accuracy over noise and layers, the representation learned on the whole dataset."""
+"""Figure 3: accuracy by noise and layers, with the representation learned on the whole dataset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "noise"
 
 
 def jobs(context: Context) -> Iterator[Job]:
-    """A job for each noise level, of the paper's method and of our defaults."""
+    """A job for each noise level, for the paper's method and for our defaults."""
     task = context.task("reuters", stand_in=True)
     if task is None:
         return
@@ -46,7 +46,7 @@ def jobs(context: Context) -> Iterator[Job]:
 
 
 def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, Result]]:
-    """Test documents are learned from too, without labels, as the paper does in this figure."""
+    """As in the paper, the representation is learned from test documents too, without labels."""
     task = context.task("reuters", stand_in=True)
     if task is None:
         return

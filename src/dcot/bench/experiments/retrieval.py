@@ -1,12 +1,13 @@
 """Retrieval: the default index, dCoT's cosine alone, BM25, TF-IDF and LSI on judged queries.
 
-Collections are folders in the layout of BEIR, and ones made from corpora. In *items* a title, and
-in *pieces* some words from the middle, were cut out of a document and have to find the rest of it,
-which is a matter of words. In *names* the query is the name of a class, and in *classes* the
-beginning of a document, and every document of the class is relevant: a matter of meaning.
+Collections are folders in the layout of BEIR, or made from corpora. In *items* the query is the
+title of a document, and in *pieces* some words from its middle; the rest of the document is to be
+found, mostly by its words. In *names* the query is the name of a class, and in *classes* the
+beginning of a document; every document of the class is relevant, so meaning counts.
 
-All systems see the same words. Settings of tuned BM25 and LSI are chosen on the other half of the
-queries, and the default is kept unless another one is better by more than a standard error.
+All systems see the same words. The settings of tuned BM25 and LSI are chosen on the other half of
+the queries; another setting replaces the default only if it is better by more than one standard
+error.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def jobs(context: Context) -> Iterator[Job]:
         try:
             collection = collection_of(context, name)
         except DatasetMissingError as error:
-            context.note(f"{name} is left out: {error}")
+            context.note(f"{name} is skipped: {error}")
             continue
         keys: list[Key] = [
             {
@@ -91,7 +92,7 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
 
     candidates: dict[str, Callable[[], list[Rankings]]] = {
         "TF-IDF": lambda: [_ranked((Q @ X.T).toarray(), collection)],
-        BASELINE: lambda: [bm25(BM25_SETTINGS[0])],  # those of the index
+        BASELINE: lambda: [bm25(BM25_SETTINGS[0])],  # the settings of the index
         TUNED: lambda: [bm25(setting) for setting in BM25_SETTINGS],
         "LSI": lambda: list(_lsi(X, Q, collection)),
         "dCoT": lambda: [indexed(False)],
@@ -123,7 +124,7 @@ def _scores(ranked: Rankings, collection: JudgedCollection) -> Array:
 
 
 def _chosen(scores: Sequence[Array]) -> tuple[Array, Array]:
-    """For each half of the queries, the setting that the other half prefers to the first."""
+    """Scores of each half of the queries with the setting that is best on the other half."""
     n = scores[0].shape[1]
     half = np.random.default_rng(0).permutation(n) % 2 == 0
     best = scores[0].copy()
@@ -143,7 +144,7 @@ def _ranked(scores: Array, collection: JudgedCollection) -> Rankings:
 
 
 def _bm25(counts: Any, asked: Any, k1: float, b: float) -> Array:
-    """bm25s on the very same tokens: the columns of the counts."""
+    """Scores of bm25s on the same tokens: the columns of the counts."""
     engine: Any = require("bm25s", "bench").BM25(method="lucene", k1=k1, b=b)
     vocabulary = {str(column): column for column in range(counts.shape[1])}
     engine.index((_tokens(counts), vocabulary), show_progress=False, create_empty_token=False)
@@ -151,7 +152,7 @@ def _bm25(counts: Any, asked: Any, k1: float, b: float) -> Array:
 
 
 def _tokens(counts: Any) -> list[list[int]]:
-    """The columns of each row, as often as they are counted."""
+    """The columns of each row, repeated by their counts."""
     counts = sp.csr_array(counts)
     bounds = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
     return [
@@ -169,7 +170,7 @@ def _lsi(X: Any, Q: Any, collection: JudgedCollection) -> Iterator[Rankings]:
 
 
 def _sparse(model: DCoTVectorizer, collection: JudgedCollection) -> Array:
-    """Inner products of ``to_sparse``, as a search engine computes them."""
+    """Inner products of sparse vectors, as a search engine computes them."""
     vectorizer = DictVectorizer(dtype=np.float32)
     documents = vectorizer.fit_transform(model.to_sparse(collection.texts))
     queries = vectorizer.transform(model.to_sparse(collection.queries, query=True))
@@ -180,17 +181,17 @@ def _sparse(model: DCoTVectorizer, collection: JudgedCollection) -> Array:
 
 
 def collection_of(context: Context, name: str) -> JudgedCollection:
-    """A made collection by its name, or a folder of that name beside the corpora."""
+    """Load a collection by name: one made from a corpus, or a folder in the data directory."""
     if name in _MADE:
         return _MADE[name](context)
     for folder in search_dirs(context.data):
         if (folder / name / "corpus.jsonl").is_file():
             return load_beir(folder / name)
-    raise DatasetMissingError(f"no folder {name} in the layout of BEIR was found")
+    raise DatasetMissingError(f"there is no folder {name} in the layout of BEIR")
 
 
 def _items(name: str, cut: Cut) -> Callable[[Context], JudgedCollection]:
-    """``cut`` makes a query and a rest of a text, or None where that cannot be done."""
+    """Queries cut out of documents; ``cut`` returns a query and the rest of a text, or None."""
 
     def made(context: Context) -> JudgedCollection:
         texts = _corpus(context, name).texts or []
@@ -209,7 +210,7 @@ def _items(name: str, cut: Cut) -> Callable[[Context], JudgedCollection]:
 
 
 def _classes(name: str, n_words: int) -> Callable[[Context], JudgedCollection]:
-    """The first words of test documents; relevant are training documents of the same class."""
+    """Queries begin test documents; training documents of the same class are relevant."""
 
     def made(context: Context) -> JudgedCollection:
         corpus = _corpus(context, name)
@@ -235,7 +236,7 @@ def _classes(name: str, n_words: int) -> Callable[[Context], JudgedCollection]:
 
 
 def _names(name: str) -> Callable[[Context], JudgedCollection]:
-    """The names of classes; relevant are their documents."""
+    """Queries are the names of classes; the documents of the class are relevant."""
 
     def made(context: Context) -> JudgedCollection:
         corpus = _corpus(context, name)
@@ -255,12 +256,11 @@ def _names(name: str) -> Callable[[Context], JudgedCollection]:
 
 
 def _corpus(context: Context, name: str) -> Corpus:
-    registered, _ = CORPORA[name]
-    return load(registered, data_dir=context.data)
+    return load(CORPORA[name], data_dir=context.data)
 
 
 def _at(separator: str, least: int) -> Cut:
-    """Cut at the first separator; the rest has to have some words."""
+    """Cut at the first separator; at least this many words must be left."""
 
     def cut(text: str) -> tuple[str, str] | None:
         query, found, rest = text.partition(separator)
@@ -270,7 +270,7 @@ def _at(separator: str, least: int) -> Cut:
 
 
 def _words(n_words: int, least: int, middle: bool = False) -> Cut:
-    """Cut out the first words, about a title, or those in the middle; some have to be left."""
+    """Cut out the first words, like a title, or words in the middle; ``least`` must be left."""
 
     def cut(text: str) -> tuple[str, str] | None:
         words = text.split()

@@ -1,7 +1,7 @@
-"""Table 1: seconds and memory to learn each representation, and milliseconds to use it.
+"""Table 1: time and memory to learn each representation, and time to transform a document.
 
-``python -m dcot.bench.experiments.timing`` reads what to learn as JSON from standard input and
-prints what it measured as JSON: each system is measured in a process of its own.
+Each system is measured in its own process: ``python -m dcot.bench.experiments.timing`` reads a
+request as JSON from standard input and prints the measurements as JSON.
 """
 
 from __future__ import annotations
@@ -26,18 +26,16 @@ from dcot.errors import InvalidInputError
 from dcot.estimator import DCoT
 
 NAME = "time"
-# Table 1 of the paper: on two six-core Xeon X5650 at 2.66 GHz, in seconds.
+# Table 1 of the paper, in seconds, on two six-core Xeon X5650 at 2.66 GHz.
 THEIRS = {
     "reuters": {"TF-IDF": 1, "LSI": 51 * 60, "LDA": 190 * 60, "dCoT (paper)": 2 * 60},
     "dmoz": {"TF-IDF": 1, "LSI": 98 * 60, "LDA": 541 * 60, "dCoT (paper)": 3 * 60},
 }
-
-
 SINGLES = 50  # documents that are transformed one at a time
 
 
 def jobs(context: Context) -> Iterator[Job]:
-    """A job for each corpus and system: its default setting, learned once, by itself."""
+    """A job for each corpus and system, with its default setting; no other job runs beside it."""
     seen = set()
     for name in context.profile.timed:
         task = context.task(name, stand_in=True)
@@ -68,15 +66,15 @@ def jobs(context: Context) -> Iterator[Job]:
 
 
 def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, Result]]:
-    """Measure the missing ones."""
+    """Measure the missing cells."""
     for key in missing:
         yield key, measure(job.options)
 
 
 def measure(request: dict[str, Any]) -> dict[str, Any]:
-    """In a fresh process: learn a system's default setting, and transform documents.
+    """Learn a system's default setting and transform documents, in a new process.
 
-    ``request`` has corpus, data, sample, system, size.
+    ``request`` is the options of a job.
     """
     command = [sys.executable, "-m", "dcot.bench.experiments.timing"]
     source = str(Path(__file__).parents[3])
@@ -131,7 +129,7 @@ def _measured(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compile(documents: Any) -> None:
-    """Compiled kernels are loaded (once per machine: compiled) before the clock starts."""
+    """Compile the kernels, or load them, before the clock starts."""
     some = documents.tfidf[: min(64, len(documents))]
     for solver in ("dual", "primal", "cg"):
         terms = some[:, :200] if solver == "primal" else some
@@ -140,7 +138,7 @@ def _compile(documents: Any) -> None:
 
 
 def peak_memory(work: Callable[[], Any]) -> tuple[float | None, Any]:
-    """Bytes by which the process grew at the most while it worked (None off Linux); the result."""
+    """Peak growth of the process in bytes during ``work`` (None off Linux), and its result."""
     gc.collect()
     try:
         Path("/proc/self/clear_refs").write_text("5")  # the peak counts from now

@@ -1,4 +1,4 @@
-"""Figure 2: what a word is rebuilt into, before and after recursion, beside the empty document."""
+"""Figure 2: what a word is reconstructed as, before and after recursion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 NAME = "words"
 WORDS = ("reagan", "bush", "nasdaq", "reproduction", "opec", "yen")
 STAND_IN_WORDS = ("asteroid", "mortgage", "plumage", "stalemate", "parsley", "verdict")
-# What the paper says is rebuilt from what.
+# Pairs of a word and the prototype it is reconstructed as, according to the paper.
 EXPECTED = (
     ("reagan", "president"),
     ("bush", "president"),
@@ -32,7 +32,7 @@ NOISE = 0.8
 
 
 def jobs(context: Context) -> Iterator[Job]:
-    """The paper's method, and our defaults."""
+    """A job for the paper's method, and one for our defaults."""
     task = context.task("reuters-text", stand_in=True, cut=False)
     if task is None:
         return
@@ -50,7 +50,7 @@ def jobs(context: Context) -> Iterator[Job]:
 
 
 def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, Result]]:
-    """Nothing is classified here, so all documents are learned from."""
+    """Nothing is classified here, so the model learns from all documents."""
     task = context.task("reuters-text", stand_in=True, cut=False)
     if task is None:
         return
@@ -68,7 +68,7 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
 def columns_of(model: DCoT, counts: Any, terms: Array, words: Sequence[str]) -> Result:
     """The strongest prototypes of each word by layer, and the ranks of the expected ones.
 
-    ``counts`` say which prototypes are frequent, whatever the model was learned from.
+    ``counts`` tells which prototypes are frequent, even if the model was fitted to weights.
     """
     index = {str(term): column for column, term in enumerate(terms)}
     known = [word for word in words if word in index]

@@ -1,4 +1,4 @@
-"""The systems compared, one class each, a few lines over a real library."""
+"""The systems that are compared: one class each, thin wrappers of libraries."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = [
 ]
 
 _ALL = (BagOfWords, Tfidf, Lsi, Pca, Plsi, Lda, Nmf, Sda, Msda, Paper, Features)
-# Representations in the order of tables: baselines, the paper's method, our features.
+# In the order of tables: baselines, the paper's method, our features.
 SYSTEMS: dict[str, System] = {kind.name: kind() for kind in _ALL}
 PAPER, FEATURES, OURS = Paper.name, Features.name, Classifier.name
 NAMES = (*SYSTEMS, OURS)
-# They have read other text than the corpus, and are compared separately.
+# These were trained on other text than the corpus, and are compared separately.
 PRETRAINED: dict[str, type[System]] = {kind.name: kind for kind in (Encoder, StaticEmbeddings)}
 WITH = tuple(map(name_with, PRETRAINED))

@@ -1,4 +1,4 @@
-"""Denoising autoencoders: by gradient descent (SDA), and in closed form over all terms (mSDA)."""
+"""Denoising autoencoders: by gradient descent (SDA), and in closed form (mSDA)."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ BATCH = 100
 
 
 def frequent_terms(X: Any, count: int) -> Array:
-    """Columns of the terms in most documents."""
+    """Columns of the terms that most documents have."""
     seen = np.asarray((X > 0).sum(axis=0)).ravel()
     return np.sort(np.argsort(-seen, kind="stable")[:count])
 
 
 class Sda(System):
-    """One autoencoder after the other, each reading the hidden layer of the one before.
+    """A stack of autoencoders, each reading the hidden layer of the one below.
 
-    Each is scikit-learn's MLPRegressor with one hidden layer of tanh units, fed by
-    ``partial_fit`` with documents whose terms were removed at random, again in every epoch, and
-    the documents themselves as targets. The vocabulary is cut to the terms in most documents:
-    the output layer has a unit for each.
+    Each is scikit-learn's MLPRegressor with one hidden layer of tanh units. In every epoch
+    ``partial_fit`` gets documents with terms removed at random as inputs, and the documents
+    themselves as targets. The output layer has a unit per term, so the vocabulary is cut to the
+    terms that most documents have.
     """
 
     name = "SDA"
@@ -101,8 +101,8 @@ class SdaStack:
     def input(self, X: Any) -> Any:
         """The cut vocabulary, scaled up.
 
-        Unit rows spread one over thousands of terms. Scaled, squared errors are of the order of
-        one, and the optimiser's usual step fits.
+        Values in unit rows are tiny. Scaled up, squared errors are of the order of one, and the
+        default step size of the optimiser fits.
         """
         cut = sp.csr_array(X[:, self.columns], dtype=np.float32)
         return cut * np.float32(np.sqrt(len(self.columns)))
@@ -122,9 +122,9 @@ def _hidden(model: MLPRegressor, Z: Any) -> Array:
 
 
 class Msda(System):
-    """Marginalised SDA: the closed form with every term as a target, x beside the layers.
+    """Marginalised SDA: the closed form with every term as a target, and x kept as features.
 
-    The system is terms × terms, so the vocabulary is cut to the terms in most documents.
+    The system is terms × terms, so the vocabulary is cut to the terms that most documents have.
     """
 
     name = "mSDA"

@@ -1,4 +1,4 @@
-"""What a system is: settings to search, and how it learns features without labels."""
+"""The interface of systems: settings to search, and features learned without labels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, ClassVar, Literal
 
 from dcot.bench.features import Blocks
@@ -15,27 +16,27 @@ Setting = dict[str, Any]
 Size = Literal["small", "full"]
 
 SEED = 0
-ROWS = ("unit", "as they are")  # whether features are scaled to rows of length one
+ROWS = ("unit", "as they are")  # whether rows are scaled to length one
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A representation that was learned: features of any documents as blocks side by side."""
+    """A learned representation: a function from documents to blocks of features."""
 
     setting: Setting
     features: Callable[[Documents], Blocks]
 
 
 class System(ABC):
-    """A way to learn features without labels, to which a ridge classifier or an SVM is added.
+    """A way to learn features without labels, for a ridge classifier or an SVM.
 
     Attributes
     ----------
-    name : as tables show it
-    about : which library, on what input
-    slow : learns for minutes; its features are kept on disk, so that a run can resume
-    needs_text : reads texts, not counts
-    seconds : to learn one setting from 1000 documents, on one core, for the plan
+    name : the name in tables
+    about : the library and its input
+    slow : whether learning takes minutes; then features are cached on disk
+    needs_text : whether it reads texts instead of counts
+    seconds : time to learn one setting from 1000 documents on one core, for the plan
     """
 
     name: ClassVar[str]
@@ -46,11 +47,11 @@ class System(ABC):
 
     @abstractmethod
     def settings(self, size: Size) -> list[Setting]:
-        """What is searched, the default first; few and small for the quick profile."""
+        """Settings to search, the default first; few and small ones for the quick profile."""
 
     @abstractmethod
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
-        """Learn every setting from documents; what settings share is learned once."""
+        """Learn every setting from documents; work that settings share is done once."""
 
 
 def share(
@@ -58,7 +59,7 @@ def share(
     outputs: Callable[[Documents], Any],
     blocks: Callable[[Any, Setting, Documents], Blocks],
 ) -> Iterator[Learned]:
-    """Settings that make their blocks of the same outputs, which are computed once."""
+    """Representations whose blocks come from the same outputs, which are computed once."""
     last: list[tuple[Documents, Any]] = []
 
     def shared(documents: Documents) -> Any:
@@ -74,19 +75,16 @@ def share(
 
 
 def grid(**values: Sequence[Any]) -> list[Setting]:
-    """All combinations; the first value of each together are the first setting.
+    """All combinations of values; the first setting has the first value of each.
 
     >>> grid(k=(50, 100), rows=("unit",))
     [{'k': 50, 'rows': 'unit'}, {'k': 100, 'rows': 'unit'}]
     """
-    settings: list[Setting] = [{}]
-    for name, choices in values.items():
-        settings = [{**setting, name: value} for setting in settings for value in choices]
-    return settings
+    return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
 
 
 def groups(settings: Sequence[Setting], *names: str) -> dict[tuple[Any, ...], list[Setting]]:
-    """Settings that share the values of ``names``, in their order."""
+    """Settings grouped by their values of ``names``, in order."""
     found: dict[tuple[Any, ...], list[Setting]] = {}
     for setting in settings:
         found.setdefault(tuple(setting[name] for name in names), []).append(setting)

@@ -1,4 +1,4 @@
-"""dCoT in three forms: the classifier as a user calls it, its features, and the paper's method."""
+"""dCoT in three forms: the classifier as a user calls it, its features, the paper's method."""
 
 from __future__ import annotations
 
@@ -29,20 +29,25 @@ PAPER_PROTOTYPES: dict[Size, int] = {"full": 1000, "small": 300}
 
 
 def inputs_of(documents: Documents) -> Any:
-    """What a user gives to dCoT: texts, or TF-IDF where a corpus comes as counts."""
+    """What a user passes to dCoT: texts, or TF-IDF if the corpus has only counts."""
     return documents.tfidf if documents.texts is None else documents.texts
+
+
+def model_for(documents: Documents) -> type[DCoT] | type[DCoTVectorizer]:
+    """The class that reads `inputs_of` these documents."""
+    return DCoT if documents.texts is None else DCoTVectorizer
 
 
 class Classifier:
     """``DCoTClassifier().fit(texts, labels)`` with its defaults, its own selection and ridge.
 
-    With a pretrained system ``beside`` it, ``fit(texts, labels, vectors=...)`` with its vectors.
+    With a pretrained system ``beside`` it, ``fit(texts, labels, vectors=...)`` gets its vectors.
     The representation does not depend on labels, so it is learned once for all sets of labels.
     """
 
     name = "dCoT"
     about = "dcot.DCoTClassifier with its defaults, on texts (on TF-IDF if there are only counts)"
-    seconds = 0.8  # for 1000 documents, whatever the number of labels
+    seconds = 0.8  # for 1000 documents, with any number of labels
 
     def __init__(self, beside: System | None = None) -> None:
         self.beside = beside
@@ -50,14 +55,13 @@ class Classifier:
             self.name = name_with(beside.name)
 
     def parameters(self, size: Size) -> Setting:
-        """The defaults, and the setting of the system beside, as a part of a cell's key."""
+        """The defaults, and the setting of the system beside it, for a cell's key."""
         found = {name: repr(value) for name, value in DCoTClassifier().get_params(False).items()}
         return found if self.beside is None else {**found, "beside": self.beside.settings(size)[0]}
 
     def learn(self, documents: Documents) -> FrozenEstimator:
         """The representation that ``fit`` would learn from these documents."""
-        kind = DCoT if documents.texts is None else DCoTVectorizer
-        return FrozenEstimator(kind().fit(inputs_of(documents)))
+        return FrozenEstimator(model_for(documents)().fit(inputs_of(documents)))
 
     def predict(
         self,
@@ -67,9 +71,9 @@ class Classifier:
         test: Documents,
         vectors: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Setting]:
-        """Fit to all documents, of which those without a label have None; predict the test's.
+        """Fit to all documents, with None for unlabelled ones, and predict the test documents.
 
-        ``vectors`` are those of both, from the system beside.
+        ``vectors`` are those of both from the system beside it.
         """
         known, new = vectors or (None, None)
         model = DCoTClassifier(vectorizer=representation, random_state=0)
@@ -79,12 +83,12 @@ class Classifier:
 
 
 def name_with(system: str) -> str:
-    """The name of dCoT with the vectors of another system beside it."""
+    """The name of dCoT with the vectors of another system."""
     return f"{Classifier.name} with {system}"
 
 
 class Features(System):
-    """``DCoTVectorizer().fit_transform(texts)``, for an SVM in place of the classifier's ridge."""
+    """``DCoTVectorizer().fit_transform(texts)``, for an SVM instead of the classifier's ridge."""
 
     name = "dCoT features"
     about = "dcot.DCoTVectorizer with its defaults (dcot.DCoT on TF-IDF if there are only counts)"
@@ -95,8 +99,7 @@ class Features(System):
 
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
         for setting in settings:
-            kind = DCoT if documents.texts is None else DCoTVectorizer
-            model = kind(**setting).fit(inputs_of(documents))
+            model = model_for(documents)(**setting).fit(inputs_of(documents))
 
             def features(documents: Documents, model: DCoT | DCoTVectorizer = model) -> Blocks:
                 return [Block.of(model.transform(inputs_of(documents)))]
@@ -107,7 +110,7 @@ class Features(System):
 class Paper(System):
     """``DCoT.paper``: counts, tanh, no shrinkage, x kept, nothing scaled.
 
-    Noise and layers are searched; the paper does not say how many prototypes it took.
+    Noise and layers are searched; the paper does not state its number of prototypes.
     """
 
     name = "dCoT (paper)"
@@ -132,7 +135,7 @@ class Paper(System):
 
 
 def outputs_of(model: DCoT, X: Any, normalize: str | None) -> list[Any]:
-    """The outputs of every layer, one by one."""
+    """The outputs of every layer."""
     layers = model.layers_
     depths = range(1, len(layers) + 1)
     return [Representation(layers[:n], "last", normalize).transform(X) for n in depths]

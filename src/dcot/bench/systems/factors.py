@@ -1,4 +1,4 @@
-"""Counts, TF-IDF, and factors of them: LSI, PCA, NMF, pLSI and LDA, all of scikit-learn."""
+"""Counts, TF-IDF, and their factors with scikit-learn: LSI, PCA, NMF, pLSI and LDA."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class BagOfWords(System):
 
 
 class Tfidf(System):
-    """scikit-learn's TfidfTransformer; IDF from the documents learned from."""
+    """scikit-learn's TfidfTransformer; IDF is from the documents to learn from."""
 
     name = "TF-IDF"
     about = "sklearn TfidfTransformer on counts"
@@ -65,7 +65,7 @@ SIZES: dict[Size, tuple[int, ...]] = {"full": (100, 50, 200, 300), "small": (50,
 class Factors(System):
     """A factorisation of counts or TF-IDF with k factors."""
 
-    nested: ClassVar[bool] = False  # the first k factors are those of a smaller model
+    nested: ClassVar[bool] = False  # whether the first k factors are those of a smaller model
     inputs: ClassVar[tuple[str, ...]] = ("tfidf",)
     sizes: ClassVar[dict[Size, tuple[int, ...]]] = SIZES
 
@@ -84,7 +84,7 @@ class Factors(System):
             X = getattr(documents, kind)
             k = min(max(setting["k"] for setting in members), min(X.shape) - 1)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # as far as max_iter goes
+                warnings.simplefilter("ignore", ConvergenceWarning)  # max_iter is enough
                 model = self.model(members[0], k).fit(X)
 
             def transform(documents: Documents, model: Any = model, kind: str = kind) -> Any:
@@ -101,7 +101,7 @@ class Factors(System):
 
 
 class Lsi(Factors):
-    """Latent semantic indexing; the paper's is on counts, TF-IDF is tried too."""
+    """Latent semantic indexing, on counts as in the paper, or on TF-IDF."""
 
     name = "LSI"
     about = "sklearn TruncatedSVD of TF-IDF or counts"
@@ -114,7 +114,7 @@ class Lsi(Factors):
 
 
 class Pca(Factors):
-    """Principal components: LSI of the centred matrix, which is never built."""
+    """Principal components: LSI of the centred matrix, without building it."""
 
     name = "PCA"
     about = "sklearn PCA (ARPACK, sparse) of TF-IDF"
@@ -139,7 +139,7 @@ class Nmf(Factors):
 
 
 class Plsi(Factors):
-    """Probabilistic LSI: NMF with the Kullback-Leibler loss has the same stationary points."""
+    """Probabilistic LSI, as NMF with the Kullback-Leibler loss: both have the same optima."""
 
     name = "pLSI"
     about = "sklearn NMF of counts with the Kullback-Leibler loss"
@@ -156,8 +156,8 @@ class Plsi(Factors):
 class Lda(Factors):
     """Latent Dirichlet allocation; topics and Dirichlet prior are searched, as in the paper.
 
-    The paper's features are the mixture itself; its square root with unit rows (Hellinger) is
-    tried too, which suits linear classifiers.
+    Features are the mixture, as in the paper, or its square root with unit rows (Hellinger),
+    which suits linear classifiers.
     """
 
     name = "LDA"
@@ -178,7 +178,7 @@ class Lda(Factors):
             k,
             doc_topic_prior=setting["prior"],
             learning_method="batch",
-            max_iter=50,  # more change accuracy by less than 0.3 points
+            max_iter=50,  # more iterations change accuracy by less than 0.3 points
             random_state=SEED,
         )
 

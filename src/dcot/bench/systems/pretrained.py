@@ -1,4 +1,4 @@
-"""Pretrained rivals, if somebody has one: a sentence-transformers folder, or static embeddings."""
+"""Pretrained rivals: a sentence-transformers model in a folder, or static embeddings."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MODEL_FILES = (".json", ".txt", ".safetensors", ".bin", ".model")
 
 
 class Encoder(System):
-    """A sentence-transformers model in a folder; nothing is downloaded, nothing is learned.
+    """A sentence-transformers model in a folder; nothing is downloaded or trained.
 
-    It has read far more text than the corpus: a comparison across kinds, marked as such.
+    It was trained on far more text than the corpus, so it is compared separately.
     """
 
     name = "pretrained encoder"
@@ -53,7 +53,7 @@ class Encoder(System):
 
 
 class StaticEmbeddings(System):
-    """The static embeddings that the wheel ``wordllama`` carries: a vector a word, averaged."""
+    """The static embeddings of the package ``wordllama``: averages of word vectors."""
 
     name = "static embeddings"
     about = "wordllama's built-in vectors, not trained here"
@@ -75,7 +75,7 @@ class StaticEmbeddings(System):
 
 @cache
 def _digest(folder: Path) -> str:
-    """Of a model's files: folders of different models may have the same name."""
+    """A hash of a model's files, because different models may have folders of the same name."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix in _MODEL_FILES:
@@ -97,7 +97,7 @@ def _blocks(vectors: Any, setting: Setting, documents: Documents) -> Blocks:
 
 
 def texts_of(documents: Documents) -> list[str]:
-    """The texts, or an error that says why there are none."""
+    """The texts of documents; an error if there are none."""
     if documents.texts is None:
-        raise InvalidInputError("this corpus comes as counts: an encoder needs texts")
+        raise InvalidInputError("this corpus has counts but no texts, which an encoder needs")
     return documents.texts
