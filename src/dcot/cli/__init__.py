@@ -1,9 +1,8 @@
 """The ``dcot`` command: typer and rich over the rest of the library.
 
-``app`` lists the commands; each has a file with its function, whose signature has every option
-with its type, default and help. ``options`` has those that several commands share. Modules here
-import what is heavy (numpy, scikit-learn, polars, numba) inside functions, so that help opens at
-once.
+``app`` lists the commands. Each is a function with every option, its type, default and help in its
+signature; ``options`` has those that several commands share. Heavy imports (numpy, scikit-learn,
+polars, numba) are inside functions, so that help opens at once.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; see ``dcot.cli.errors`` for their meaning."""
+    """Run the command line and return an exit code of ``dcot.cli.errors``."""
     from dcot.errors import MissingExtraError
     from dcot.runtime.extras import require
 
@@ -28,5 +27,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MissingExtraError as error:
         print(f"Error: the dcot command needs an extra: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:  # before there was anything to clean up
+    except KeyboardInterrupt:  # nothing to clean up yet
         return 130

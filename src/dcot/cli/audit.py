@@ -1,17 +1,14 @@
-"""``dcot audit``: what may be wrong with a corpus and its labels."""
+"""``dcot audit``: possible problems in a corpus and its labels."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from dcot.cli import options as o
 from dcot.cli.corpus import Batch, Corpus
 from dcot.cli.files import check_output, writing
 from dcot.cli.session import Session, table
-
-if TYPE_CHECKING:
-    from dcot.web.space import Space
 
 EXAMPLES = {
     "audit": (
@@ -22,10 +19,10 @@ EXAMPLES = {
 
 _SHOWN = 10  # findings of each kind on a terminal
 _TITLES = {
-    "label": "Labels that the other labels contradict",
+    "label": "Doubtful labels",
     "copy": "Exact copies",
     "near copy": "Near copies",
-    "alone": "Documents like no others",
+    "alone": "Documents unlike all others",
     "unknown": "Documents without any known word",
 }
 
@@ -48,10 +45,10 @@ def audit(
     identifier: o.Identifier = None,
     session: Session,
 ) -> None:
-    """Find doubtful labels, copies, and documents that belong nowhere.
+    """Find doubtful labels, copies, and documents unlike all others.
 
-    Each labelled document is judged by a model that never saw it; listed are those whose label it
-    contradicts, the worst first. Exact and near copies are listed with the document they repeat.
+    Each labelled document is classified by a model that was not trained on it. Labels that this
+    model contradicts are listed, the least probable first. Copies are listed with the original.
     """
     if output is not None:
         check_output(output, corpus)
@@ -76,7 +73,7 @@ def audit(
 
 
 def _findings(documents: Batch, seed: int) -> list[Finding]:
-    """Everything that was found, kind by kind, the worst first."""
+    """All findings, by kind, the worst first."""
     from dcot.classifier import audit as checks
     from dcot.web.space import learn_space
 
@@ -100,15 +97,12 @@ def _findings(documents: Batch, seed: int) -> list[Finding]:
     ]
     lonely = checks.alone(near, space.known)
     found += [finding("alone", int(row), near.cosines[row].mean()) for row in lonely]
-    return found + [finding("unknown", row, 0.0) for row in _unknown(space)]
-
-
-def _unknown(space: Space) -> list[int]:
-    return [row for row, known in enumerate(space.known) if not known]
+    unknown = [row for row, known in enumerate(space.known) if not known]
+    return found + [finding("unknown", row, 0.0) for row in unknown]
 
 
 def _issues(documents: Batch, seed: int) -> list[tuple[tuple[int, float], Finding]]:
-    """Row and probability of each doubtful label, with the class that the others suggest."""
+    """Row and probability of each doubtful label, and the class that the model suggests."""
     from dcot import DCoTClassifier
 
     labels = documents.labels
@@ -138,4 +132,4 @@ def _show(session: Session, findings: list[Finding], counts: dict[str, int], n: 
         session.say(f"{title}: {counts[kind]:,}" + (f" (the worst {len(rows)})" if more else ""))
         session.show(table(names, shown, cut="text"))
     if not findings:
-        session.say(f"Nothing was found in {n:,} documents.")
+        session.say(f"No problems found in {n:,} documents.")

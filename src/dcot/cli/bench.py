@@ -1,16 +1,18 @@
-"""``dcot bench``: the benchmarks of ``dcot.bench``, loaded when one is run."""
+"""``dcot bench``: the experiments of ``dcot.bench``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dcot.cli import options as o
 from dcot.cli.session import Session
+
+if TYPE_CHECKING:
+    from dcot.bench.paper import Run
 
 HELP = "Rerun the experiments of the paper, or compare on your own corpus."
 EXAMPLES = {
@@ -21,30 +23,30 @@ EXAMPLES = {
 
 _Data = Annotated[
     Path | None,
-    o.option("Where the research corpora are.", metavar="FOLDER", show_default="DCOT_DATA"),
+    o.option("Folder with the research corpora.", metavar="FOLDER", show_default="DCOT_DATA"),
 ]
-_Out = o.output("The folder for the results.", "FOLDER")
+_Out = o.output("Folder for the results.", "FOLDER")
 
 
 @dataclass(frozen=True)
 class Running:
-    """What the paper's experiments and a comparison have in common."""
+    """Options of both ``paper`` and ``compare``."""
 
     workers: Annotated[
-        int | None, o.option("Processes at a time.", min=1, show_default="one per core")
+        int | None, o.option("Number of processes.", min=1, show_default="one per core")
     ] = None
     data: _Data = None
     encoder: Annotated[
         Path | None,
-        o.option("A sentence-transformers model, as one more rival.", metavar="FOLDER"),
+        o.option("Also measure this sentence-transformers model.", metavar="FOLDER"),
     ] = None
     static_embeddings: Annotated[
-        bool, o.option("The vectors of wordllama, as a rival.", "--static-embeddings")
+        bool, o.option("Also measure the vectors of wordllama.", "--static-embeddings")
     ] = False
 
 
 def _budgets(text: str) -> list[int | str]:
-    """Numbers of labels, and the word all.
+    """Read numbers of labels, and the word all.
 
     >>> _budgets("20,all")
     [20, 'all']
@@ -56,75 +58,80 @@ def _budgets(text: str) -> list[int | str]:
 def paper(
     *,
     profile: Annotated[
-        str, o.option("Minutes, or hours; can be resumed.", metavar="quick|full")
+        str, o.option("Minutes or hours of computing.", metavar="quick|full")
     ] = "quick",
     output: Annotated[Path, _Out] = Path("bench-output"),
     only: Annotated[
         list[str] | None,
-        o.option("An experiment; can be repeated.", metavar="NAME", show_default="all"),
+        o.option("Experiment to run. Can be repeated.", metavar="NAME", show_default="all"),
     ] = None,
     word: Annotated[
-        list[str] | None, o.option("One more word; can be repeated.", metavar="WORD")
+        list[str] | None, o.option("Another word for figure 2. Can be repeated.", metavar="WORD")
     ] = None,
     docs: Annotated[
         Path | None,
-        o.option("Tables and figures as Markdown and SVG, too.", metavar="FOLDER"),
+        o.option("Also write tables and figures as Markdown and SVG.", metavar="FOLDER"),
     ] = None,
     dry_run: Annotated[
-        bool, o.option("Print what would be computed, and for how long.", "--dry-run")
+        bool, o.option("Print what would be computed, and how long it takes.", "--dry-run")
     ] = False,
     running: Running,
     session: Session,
 ) -> None:
-    """Rerun the paper's experiments, and ours, into a report.
+    """Rerun the paper's experiments and ours, and write a report.
 
-    Finished parts are kept in the folder and not computed again: an interrupted run is resumed.
+    Finished parts are kept in the folder: run the same command again to resume.
     """
-    experiments = import_module("dcot.bench.paper")
+    from dcot.bench import paper as experiments
+
     options = vars(running) | {"words": tuple(word or ())}
     if dry_run:
         session.say(experiments.dry_run(profile, output, only=only, **options).text())
         return
-    done: Any = experiments.run(
+    done = experiments.run(
         profile, output, only=only, progress=session.progress, docs=docs, **options
     )
-    _end(session, done, list(done.results.notes))
+    _end(session, done, done.results.notes)
 
 
 def compare(
     corpus: Annotated[
         str,
-        o.argument("A table, a folder of folders of .txt files, or a known corpus.", "CORPUS"),
+        o.argument("A table, a folder with a subfolder per class, or a known corpus.", "CORPUS"),
     ],
     *,
     text: Annotated[
         list[str] | None,
-        o.option("The column with the text; several are joined. [text]", metavar="COLUMN"),
+        o.option(
+            "Column with the text. If repeated, the columns are joined.",
+            metavar="COLUMN",
+            show_default="text",
+        ),
     ] = None,
-    label: Annotated[str | None, o.option("The column with the label.", metavar="COLUMN")] = None,
+    label: Annotated[str | None, o.option("Column with the label.", metavar="COLUMN")] = None,
     split: Annotated[
         str | None,
-        o.option("The column that says train, test or unlabelled.", metavar="COLUMN"),
+        o.option("Column with train, test or unlabelled.", metavar="COLUMN"),
     ] = None,
-    test_share: Annotated[float, o.option("Share to test on, where there is no split.")] = 0.3,
+    test_share: Annotated[float, o.option("Share to test on, if there is no split.")] = 0.3,
     system: Annotated[
         list[str] | None,
         o.option(
-            "A system to compare; can be repeated.", metavar="NAME", show_default="the quick ones"
+            "System to compare. Can be repeated.", metavar="NAME", show_default="the fast ones"
         ),
     ] = None,
     budgets: Annotated[
         Any,
         o.option(
-            "Numbers of labels, with commas; all is the slowest by far.",
+            "Numbers of labels, separated by commas; all is by far the slowest.",
             metavar="NUMBERS",
             parser=_budgets,
             show_default="20 to 2000",
         ),
     ] = None,
-    draws: Annotated[int, o.option("How often labels are drawn.", min=1)] = 5,
+    draws: Annotated[int, o.option("Number of random draws of labels.", min=1)] = 5,
     svm: Annotated[
-        bool, o.option("Try a linear SVM on the features of each system, too.", "--svm")
+        bool, o.option("Also try a linear SVM on the features of each system.", "--svm")
     ] = False,
     output: Annotated[Path, _Out] = Path("compare-output"),
     running: Running,
@@ -132,10 +139,13 @@ def compare(
 ) -> None:
     """Compare dCoT with its rivals on a corpus, with few labels.
 
-    Labels are hidden and tested on, so the corpus needs many. An interrupted run is resumed.
+    Most labels are hidden or used for testing, so the corpus needs many. Run the same command
+    again to resume.
     """
-    comparison = import_module("dcot.bench.compare")
-    done: Any = comparison.run(
+    from dcot.bench import compare as comparison
+    from dcot.bench.report.tables import TABLES
+
+    done = comparison.run(
         corpus,
         text=text,
         label=label,
@@ -149,10 +159,8 @@ def compare(
         progress=session.progress,
         **({} if budgets is None else {"budgets": budgets}),
     )
-    tables = list(done.results.notes)
-    few_labels = import_module("dcot.bench.report.tables").TABLES["few-labels"]
-    tables += [table.text() for table in few_labels(done.results)]
-    _end(session, done, tables)
+    tables = [table.text() for table in TABLES["few-labels"](done.results)]
+    _end(session, done, [*done.results.notes, *tables])
 
 
 def defaults(
@@ -160,17 +168,17 @@ def defaults(
     only: Annotated[
         list[str] | None,
         o.option(
-            "A study; can be repeated.",
+            "Study to run. Can be repeated.",
             metavar="settings|words|frequent|classes|selection|many|precision|embedding|reliability",
             show_default="all",
         ),
     ] = None,
     corpus: Annotated[
         list[str] | None,
-        o.option("A corpus; can be repeated.", metavar="NAME", show_default="all"),
+        o.option("Corpus to use. Can be repeated.", metavar="NAME", show_default="all"),
     ] = None,
     docs: Annotated[
-        Path | None, o.option("Write the tables as Markdown, too.", metavar="FOLDER")
+        Path | None, o.option("Also write the tables as Markdown.", metavar="FOLDER")
     ] = None,
     data: _Data = None,
     session: Session,
@@ -179,16 +187,17 @@ def defaults(
 
     Tables show differences to the default in points of accuracy.
     """
-    study = import_module("dcot.bench.defaults")
-    tables: Any = study.run(only, corpus, data, docs, session.progress)
+    from dcot.bench import defaults as study
+
+    tables = study.run(only, corpus, data, docs, session.progress)
     if session.json:
         session.emit({table.title: [table.head, *table.rows] for table in tables})
     for table in tables:
         session.say(table.text())
 
 
-def _end(session: Session, done: Any, lines: list[str]) -> None:
-    """Say where the report is; a part that failed is an error."""
+def _end(session: Session, done: Run, lines: list[str]) -> None:
+    """Say where the report is; a failed part is an error."""
     failures = [f"{failure.title}: {failure.reason}" for failure in done.failures]
     if session.json:
         session.emit({"report": str(done.report), "notes": lines, "failures": failures})

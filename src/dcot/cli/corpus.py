@@ -1,4 +1,4 @@
-"""From what a command line names as a corpus to texts, labels and identifiers."""
+"""Corpora on the command line: their texts, labels, identifiers and other columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Part = Literal["all", "train", "test", "unlabelled"]
 
 @dataclass
 class Batch:
-    """Documents: their texts, labels (None: unlabelled), identifiers, and more columns."""
+    """Texts, labels (None if unlabelled), identifiers and other columns of documents."""
 
     texts: list[str] = field(default_factory=list)
     labels: list[Any] = field(default_factory=list)
@@ -50,12 +50,12 @@ class Corpus:
 
     Attributes
     ----------
-    sources : as on the command line
+    sources : the arguments on the command line
     reading : columns with the text, format, encoding, …
     labels : where labels are, and how they are written
     identifier : name of a column, or None
-    metadata : names of more columns
-    part : which documents of a corpus with a split, where its name does not say (``r52:test``)
+    metadata : names of other columns
+    part : part of a corpus with a split, unless its name says it (``r52:test``)
     """
 
     sources: Sequence[str]
@@ -71,7 +71,7 @@ class Corpus:
         return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
     def check(self) -> None:
-        """Refuse what cannot be a corpus, before any work is done."""
+        """Refuse a source that cannot be read, before any work is done."""
         for source in self.sources:
             _check_source(source)
 
@@ -81,11 +81,11 @@ class Corpus:
         return all(_rereadable(source) for source in self.sources)
 
     def texts(self) -> TextFiles | list[str]:
-        """Texts alone: a reader of files where possible, so that they need not be in memory."""
+        """Only the texts; a reader of files if possible, so that they need not be in memory."""
         return self.files() or self.whole().texts
 
     def files(self) -> TextFiles | None:
-        """A reader of files, if that is what the corpus is; there is at least one document."""
+        """A reader of at least one document, or None if the corpus is not plain files."""
         self.check()
         if not self._plain_files():
             return None
@@ -104,7 +104,7 @@ class Corpus:
         return reader
 
     def with_all_columns(self) -> Corpus:
-        """The same with every other column as metadata, if it is one table."""
+        """The same corpus with all other columns as metadata, if it is one table."""
         self.check()
         path = Path(self.sources[0]).expanduser()
         if len(self.sources) > 1 or _known(self.sources[0]) or not path.is_file():
@@ -189,7 +189,7 @@ class Corpus:
         return [*named, *self.metadata]
 
     def _named(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
-        """Text, label, identifier and metadata from tuples of those that were asked for."""
+        """Text, label, identifier and metadata, from tuples of those that are read."""
         for text, *others in rows:
             label = others.pop(0) if self.labels.label is not None and others else None
             identifier = others.pop(0) if self.identifier is not None and others else None
@@ -211,7 +211,7 @@ class Corpus:
         return stream_rows(sys.stdin.buffer, path, kind, self._options, self._others)
 
     def _stream_kind(self, path: Path) -> str:
-        """What a stream holds, whose name does not say."""
+        """The format of a stream, which has no ending."""
         from dcot.text.tables import KINDS, suffix_of
 
         columns = bool(self.reading.text or self._others)
@@ -241,7 +241,7 @@ class Corpus:
         name, _, part = source.partition(":")
         corpus = datasets.load(name)
         if corpus.texts is None:
-            raise UserError(f"the corpus {name} has counts and no texts: use it from Python")
+            raise UserError(f"the corpus {name} has counts but no texts: use it from Python")
         chosen: list[Any] = [part] if part else [self.part]
         if self.part == "train" and not part:
             chosen = ["train", "unlabelled"]
@@ -252,10 +252,9 @@ class Corpus:
                 yield corpus.texts[row], None if hidden else labels[row], int(row), None
 
     def _label(self, label: Any) -> Any:
-        """A label as text, several as a list of them, None for unlabelled.
+        """A label as text, several labels as a list, or None for unlabelled documents.
 
-        Text, whatever the file has: a model trained on a parquet file with the classes 1 and 2
-        recognizes them in a CSV file.
+        Labels are always text, so that classes 1 and 2 of a parquet file match those of a CSV file.
         """
         if isinstance(label, list | tuple) or hasattr(label, "to_list"):
             found = label.to_list() if hasattr(label, "to_list") else list(label)
@@ -278,7 +277,7 @@ def _as_text(label: Any) -> str:
 
 
 def _known(source: str) -> bool:
-    """Whether it names a corpus of ``dcot.datasets``; a file of that name goes first."""
+    """Whether a source names a corpus of ``dcot.datasets``, and not a file."""
     name, _, part = source.partition(":")
     if os.path.exists(source) or not name or any(mark in name for mark in "/\\."):
         return False

@@ -18,11 +18,11 @@ EXAMPLES = {"demo": ("dcot demo", "dcot demo --draws 2 --word mortgage --word pa
 
 def demo(
     *,
-    output: Annotated[Path | None, o.output("Draw a figure, too (.png, .svg, .pdf).")] = None,
+    output: Annotated[Path | None, o.output("Also draw a figure (.png, .svg, .pdf).")] = None,
     word: Annotated[
-        list[str] | None, o.option("A word to look up. Can be repeated.", metavar="WORD")
+        list[str] | None, o.option("Word to look up. Can be repeated.", metavar="WORD")
     ] = None,
-    draws: Annotated[int, o.option("Random draws of labels.", min=1)] = 5,
+    draws: Annotated[int, o.option("Number of random draws of labels.", min=1)] = 5,
     session: Session,
 ) -> None:
     """Compare dCoT with bag of words, TF-IDF and LSI on a small corpus.
@@ -32,7 +32,7 @@ def demo(
     """
     if output is not None:
         _check_picture(output)
-    session.note("Learning and comparing: a few seconds.")
+    session.note("Learning and comparing takes a few seconds.")
     from dcot.bench import demo as bench
 
     start = time.perf_counter()
@@ -42,10 +42,10 @@ def demo(
         _draw(bench.picture(found), output)
     _tell(session, found, draws, time.perf_counter() - start)
     if output is not None:
-        session.say(f"Picture: {output}")
+        session.say(f"Figure: {output}")
     missing = [one for one in words if one not in found.columns]
     if missing:
-        session.note(f"Not a word of the corpus: {', '.join(missing)}")
+        session.note(f"Not in the corpus: {', '.join(missing)}")
 
 
 def _tell(session: Session, found: Any, draws: int, seconds: float) -> None:
@@ -66,7 +66,7 @@ def _tell(session: Session, found: Any, draws: int, seconds: float) -> None:
         return
     session.show(
         f"{corpus.n_documents:,} documents in {len(corpus.target_names)} topics, five labels per "
-        f"class, English stop words left out; accuracy on {len(corpus.test):,} test documents, "
+        f"class, without English stop words; accuracy on {len(corpus.test):,} test documents, "
         f"mean of {draws} draw{'s' * (draws > 1)}:"
     )
     rows = [
@@ -82,7 +82,7 @@ def _tell(session: Session, found: Any, draws: int, seconds: float) -> None:
 
 
 def _side_by_side(columns: dict[str, list[str]]) -> Iterator[dict[str, list[str]]]:
-    """As many columns at a time as fit on a line."""
+    """Columns in groups that fit on a line."""
     part: dict[str, list[str]] = {}
     left = width = console_width()
     for name, terms in columns.items():
@@ -99,13 +99,13 @@ def _check_picture(path: Path) -> None:
     from dcot.runtime.extras import require
 
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise UserError(f"{path}: a picture ends in .png, .svg or .pdf")
+        raise UserError(f"{path}: a figure has to end in .png, .svg or .pdf")
     if not path.absolute().parent.is_dir():
         raise UserError(f"{path.absolute().parent} does not exist: create it first")
     try:
         require("matplotlib", "plots").use("agg")
     except MissingExtraError as error:
-        raise UserError(f"a picture needs matplotlib: {error}") from error
+        raise UserError(f"a figure needs matplotlib: {error}") from error
 
 
 def _draw(figure: Any, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""From exceptions to a line on standard error and an exit code that scripts can use.
+"""Errors as a line on standard error, and exit codes for scripts.
 
 ====  ==========================================================================
 code  meaning
@@ -6,7 +6,7 @@ code  meaning
 0     success
 1     the input, a file or a setting is wrong; the message says what to do
 2     the command line itself is wrong: an unknown option, a missing argument
-70    a bug in dcot: please report it, with what ``--debug`` shows
+70    a bug in dcot: please report it with the output of ``--debug``
 130   interrupted by Ctrl-C; no half-written file is left
 141   the reader of the output closed it, as ``head`` does
 143   terminated; no half-written file is left
@@ -31,7 +31,7 @@ class UserError(DcotError):
 
 
 def report(error: BaseException, debug: bool) -> int:
-    """Say on standard error what went wrong, and return the exit code."""
+    """Write what went wrong to standard error, and return the exit code."""
     if isinstance(error, BrokenPipeError):
         _drop_output()
         return NO_READER
@@ -43,7 +43,7 @@ def report(error: BaseException, debug: bool) -> int:
 
 
 def write_error(message: str) -> None:
-    """``Error: …`` in red where that can be seen; never wrapped, so that it can be searched."""
+    """Write ``Error: …`` in red on a terminal; not wrapped, so that it can be searched."""
     from rich.console import Console
     from rich.text import Text
 
@@ -63,12 +63,12 @@ def _explained(error: BaseException) -> tuple[int, str]:
         return WRONG, f"{error.filename}: {reason}" if error.filename else reason
     first = str(error).strip().partition("\n")[0][:500]
     return BUG, (
-        f"{type(error).__name__}: {first}\nThis is a bug in dcot: please report it, with what "
-        "--debug shows."
+        f"{type(error).__name__}: {first}\nThis is a bug in dcot: please report it with the "
+        "output of --debug."
     )
 
 
 def _drop_output() -> None:
-    """Let the interpreter flush into nothing at exit, instead of into the closed pipe."""
+    """Redirect standard output to nowhere, so that the flush at exit does not fail."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

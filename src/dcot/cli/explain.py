@@ -30,15 +30,15 @@ def explain(
     model: o.Model,
     text: Annotated[
         str,
-        o.argument("A word or a document; '' shows the bias; - reads standard input.", "TEXT"),
+        o.argument("A word or a document; '' for the bias, - for standard input.", "TEXT"),
     ],
     *,
     target: Annotated[
         str | None,
         o.option(
-            "For a classifier: the class to explain.",
+            "For a classifier: class to explain.",
             metavar="CLASS",
-            show_default="the predicted one",
+            show_default="the predicted class",
         ),
     ] = None,
     k: o.K = 10,
@@ -46,8 +46,8 @@ def explain(
 ) -> None:
     """Show what a word or a document means to a model.
 
-    For features: the prototypes it is reconstructed into, layer by layer, with each word's share.
-    For a classifier: the words that moved its decision, and through which prototypes.
+    For features: the prototypes it is reconstructed as, layer by layer, with each word's share.
+    For a classifier: the words behind its decision, and the prototypes they act through.
     """
     document = _read(text)
     loaded = load_model(model, *READABLE, hint="use the model it was made with")
@@ -55,7 +55,7 @@ def explain(
         _decision(session, loaded, document, target, k)
         return
     if target is not None:
-        raise UserError(f"{model} has no classes, so --target means nothing: leave it out")
+        raise UserError(f"{model} has no classes: leave --target out")
     found = loaded.explain(document, k=k)
     if session.json:
         session.emit(_meaning(found, k))
@@ -78,7 +78,7 @@ def similar(
     k: o.K = 10,
     session: Session,
 ) -> None:
-    """Show the words that mean the same as a word."""
+    """Show the words with the most similar meaning."""
     loaded = load_model(model, *READABLE, hint="use the model it was made with")
     find = loaded.cohort if cohort else loaded.similar_terms
     found = find(word, k, layer=layer)
@@ -118,7 +118,7 @@ def _meaning(found: Meaning, k: int) -> dict[str, Any]:
 
 
 def _show(session: Session, found: Meaning, k: int) -> None:
-    """A document: what each prototype's value comes from."""
+    """Show the words that each prototype's value comes from."""
     for part in found.layers:
         session.show(f"Layer {part.layer}")
         top = part.top(k)
@@ -130,9 +130,9 @@ def _show(session: Session, found: Meaning, k: int) -> None:
     last = found.layers[-1]
     whole = sorted(zip(last.word_shares, found.words, strict=True), reverse=True)
     listed = ", ".join(f"{word} {100 * share:.0f} %" for share, word in whole[:10])
-    session.show(f"Shares in the whole: {listed}{', …' if len(whole) > 10 else ''}")
+    session.show(f"Shares in the document: {listed}{', …' if len(whole) > 10 else ''}")
     if found.unknown:
-        session.note(f"Not known, and skipped: {', '.join(found.unknown[:10])}")
+        session.note(f"Unknown words, skipped: {', '.join(found.unknown[:10])}")
 
 
 def _largest(words: Any, shares: Any) -> str:
@@ -143,14 +143,14 @@ def _largest(words: Any, shares: Any) -> str:
 def _decision(
     session: Session, model: DCoTClassifier, document: str, target: str | None, k: int
 ) -> None:
-    """Which words moved a classifier."""
+    """Show the words behind a classifier's decision."""
     found = model.explain(document, _class_named(model, target))
     if session.json:
         session.emit({"text": document, **asdict(found)})
         return
     session.show(found.title)
     if not found.words:
-        session.note("No word of the text is known to the model: this is its baseline.")
+        session.note("The model knows no word of the text: this is its baseline.")
     rows = [
         (
             f"{word.share:+.3f}",
@@ -163,15 +163,15 @@ def _decision(
     if len(found.words) > k:
         rows.append((f"{rest:+.3f}", f"({len(found.words) - k} more words)", ""))
     if found.encoder:
-        rows.append((f"{found.encoder:+.3f}", "(the text as a whole, by its encoder)", ""))
+        rows.append((f"{found.encoder:+.3f}", "(the whole text, by the encoder)", ""))
     rows.append((f"{found.baseline:+.3f}", "(baseline)", ""))
     session.show(table(["share", "word", "through"], rows))
     if not all(word.labelled for word in found.words[:k]):
-        session.say("* in no labelled document: it counts through its prototypes.")
+        session.say("* not in any labelled document: it acts only through its prototypes.")
 
 
 def _class_named(model: DCoTClassifier, target: str | None) -> Any:
-    """The class that is written so; a number is text on a command line."""
+    """The class with this name; on the command line numbers are text."""
     if target is None:
         return None
     named = {str(name): name for name in model.classes_}

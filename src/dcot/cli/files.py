@@ -82,7 +82,7 @@ def check_output(path: Path, sources: Sequence[str] = ()) -> None:
     """Refuse a file that could not be written, before the work is done."""
     if path.suffix.lower() not in (*_LINES, *_WHOLE):
         raise UserError(
-            f"{path} ends in {path.suffix!r}, which is no format that dcot writes: expected one of "
+            f"{path} ends in {path.suffix!r}, and dcot cannot write that format: expected one of "
             f"{', '.join((*_WHOLE, *_LINES))}"
         )
     if path.is_dir():
@@ -105,13 +105,13 @@ def check_place(path: Path) -> None:
 
 @contextmanager
 def writing(path: Path, names: Sequence[str] = (), main: str = "features") -> Iterator[Writer]:
-    """A writer for a file.
+    """Open a file for writing in the format of its ending.
 
     Parameters
     ----------
-    path : its ending says how
-    names : of the features
-    main : what an ``.npy`` file holds, which has room for one thing: features, or a column
+    path : the file
+    names : names of the features
+    main : what an ``.npy`` file holds: "features", or the name of a column
     """
     with atomic_file(path) as file:
         writer = Writer(file, path.suffix.lower(), names, main)
@@ -120,7 +120,7 @@ def writing(path: Path, names: Sequence[str] = (), main: str = "features") -> It
 
 
 class Writer:
-    """Takes rows in batches. Lines are written as they come; other formats at the end."""
+    """Writes rows in batches: lines as they come, other formats at the end."""
 
     def __init__(self, file: IO[bytes], ending: str, names: Sequence[str], main: str) -> None:
         self.file, self.ending, self.names, self.main = file, ending, names, main
@@ -129,7 +129,7 @@ class Writer:
         self.first = True
 
     def write(self, columns: Columns, features: Any = None) -> None:
-        """Columns of values, and a matrix with a column for each feature."""
+        """Add rows: columns of values, and a matrix of features."""
         if self.ending in _LINES:
             _LINES[self.ending](frame(columns, features, self.names), self.file, self.first)
             self.first = False
@@ -140,7 +140,7 @@ class Writer:
             self.features.append(features)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the formats that are written at the end."""
         if self.ending in _WHOLE:
             _WHOLE[self.ending](self)
 
@@ -150,7 +150,7 @@ def _write_csv(rows: pl.DataFrame, file: IO[bytes], first: bool, *, separator: s
 
     lists = [name for name, kind in rows.schema.items() if kind == pl.List]
     joined = [pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists]
-    buffer = io.BytesIO()  # here and below, so that it is Python that meets the full disk
+    buffer = io.BytesIO()  # so that Python, and not polars, meets a full disk
     rows.with_columns(joined).write_csv(buffer, include_header=first, separator=separator)
     file.write(buffer.getbuffer())
 
@@ -169,7 +169,7 @@ def _write_parquet(writer: Writer) -> None:
 
 
 def _write_npy(writer: Writer) -> None:
-    """One array; ``dcot transform`` has a writer for large ones."""
+    """Write one array; ``dcot transform`` has another way for large ones."""
     import numpy as np
 
     kept = writer.features
@@ -178,7 +178,7 @@ def _write_npy(writer: Writer) -> None:
 
 
 def _write_npz(writer: Writer) -> None:
-    """All columns as arrays; sparse features in the form that ``scipy.sparse.load_npz`` reads."""
+    """Write all columns as arrays; ``scipy.sparse.load_npz`` can read sparse features."""
     import numpy as np
     import scipy.sparse as sp
 
@@ -204,7 +204,7 @@ def _stacked(features: list[Any]) -> Any:
 
 
 def frame(columns: Columns, features: Any, names: Sequence[str]) -> pl.DataFrame:
-    """Columns and features side by side; a feature is never taken for a column."""
+    """Columns and features in one frame; a feature named like a column gets an underscore."""
     import polars as pl
 
     table = pl.DataFrame(
@@ -218,7 +218,7 @@ def frame(columns: Columns, features: Any, names: Sequence[str]) -> pl.DataFrame
 
 
 def plain_array(values: Sequence[Any]) -> Any:
-    """An array without objects, which would have to be pickled."""
+    """An array without objects, which would need pickle."""
     import numpy as np
 
     if any(isinstance(value, list | tuple) for value in values):

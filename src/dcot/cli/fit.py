@@ -1,4 +1,4 @@
-"""``dcot fit``: learn features from documents without labels."""
+"""``dcot fit``: learn features from unlabelled documents."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ _dcot = partial(o.option, panel="dCoT")
 
 @dataclass(frozen=True)
 class DcotOptions:
-    """Parameters of ``DCoT``; ``features`` is ``output`` there."""
+    """Parameters of ``DCoT``, where ``features`` is called ``output``."""
 
     n_prototypes: Annotated[int, _dcot("Number of terms to reconstruct.", min=1)] = 3000
     prototypes: Annotated[
         Any,
         _dcot(
-            "Which terms: those in most documents, the most frequent, or a list with commas.",
+            "Terms to reconstruct: those in most documents, the most frequent, or a list with "
+            "commas.",
             parser=o.words,
             metavar="document_frequency|frequent|WORDS",
         ),
@@ -44,7 +45,7 @@ class DcotOptions:
     noise: Annotated[
         Any,
         _dcot(
-            "Probability that a term is removed, in [0, 1); with commas, by layer.",
+            "Probability of removing a term, in [0, 1); with commas, by layer.",
             parser=o.by_layer(low=0, below=1),
             metavar="NUMBERS",
         ),
@@ -64,19 +65,19 @@ class DcotOptions:
     ] = "1.0,0.0"
     features: Annotated[
         Literal["layers", "concat", "last"],
-        _dcot("All layers, the weighted terms and all layers, or the last layer."),
+        _dcot("All layers, the weighted terms with all layers, or only the last layer."),
     ] = "layers"
     normalize: Annotated[
         Literal["shared", "unit", "center", "none"],
         _dcot(
-            "Centre the layers and divide each document by the length of its first layer, "
-            "give every layer length one, only centre, or neither."
+            "Centre the layers and divide each document by the length of its first layer, scale "
+            "every layer to length one, only centre, or do nothing."
         ),
     ] = "shared"
     n_components: Annotated[
         int | None, _dcot("Compress the features to this many dimensions.", min=1)
     ] = None
-    ridge: Annotated[float, _dcot("Amount added to the diagonal of the system.", min=0)] = 0.0
+    ridge: Annotated[float, _dcot("Constant added to the diagonal of the system.", min=0)] = 0.0
     solver: Annotated[
         Literal["auto", "primal", "dual", "cg"], _dcot("Solver of the first layer.")
     ] = "auto"
@@ -85,9 +86,9 @@ class DcotOptions:
     memory_limit: Annotated[
         str | None,
         _dcot(
-            "Memory that the fit may use, such as 4GB.",
+            "Memory limit of the fit, such as 4GB.",
             metavar="SIZE",
-            show_default="what is free",
+            show_default="free memory",
         ),
     ] = None
 
@@ -100,8 +101,8 @@ def fit(
     dask: Annotated[
         str | None,
         o.option(
-            "Fit with Dask: on a cluster, e.g. tcp://10.0.0.1:8786, on a local one that is "
-            "started for this, or on threads. Workers must be able to read the files.",
+            "Fit with Dask: on a cluster such as tcp://10.0.0.1:8786, on a new local cluster, or "
+            "on threads. Workers must be able to read the files.",
             metavar="ADDRESS|local|threads",
         ),
     ] = None,
@@ -111,10 +112,10 @@ def fit(
     weighting: o.Weighting,
     session: Session,
 ) -> None:
-    """Learn features from documents; no labels needed.
+    """Learn features from documents, without labels.
 
-    The more documents the better. The model turns texts into features (dcot transform), shows what
-    words mean (explain, similar) and serves a search index (index).
+    More documents give better features. The model turns texts into features (dcot transform), shows
+    what words mean (explain, similar) and serves a search index (index).
     """
     check_target(output, "DCoTVectorizer")
     if dask is not None:
@@ -147,7 +148,7 @@ def fit(
 def vectorizer(
     counting: o.Counting, weighting: o.Weighting, dcot: DcotOptions, session: Session
 ) -> DCoTVectorizer:
-    """An unfitted vectorizer from options."""
+    """Make an unfitted vectorizer from options."""
     from dcot import DCoTVectorizer
 
     chosen = o.parameters_of(counting, weighting, dcot)

@@ -1,4 +1,4 @@
-"""``dcot info``: what is in a model folder."""
+"""``dcot info``: the contents of a model folder."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def info(
     model: o.Model,
     session: Session,
 ) -> None:
-    """Show what a model folder holds: settings, sizes, and how good it is.
+    """Show the settings, sizes and estimated accuracy of a model.
 
-    Everything in the folder is checked, including checksums.
+    All files of the folder are checked, including their checksums.
     """
     import dcot
     from dcot.persistence.manifest import FORMAT_VERSION, read_manifest
@@ -57,7 +57,7 @@ def info(
 
 
 def _settings(model: Model) -> dict[str, Any]:
-    """Parameters that JSON has a form for."""
+    """Parameters that JSON can represent."""
     if hasattr(model, "short_params"):
         parameters = model.short_params()
     else:
@@ -79,7 +79,7 @@ def _changed(model: Model) -> dict[str, Any]:
     return {
         name: value
         for name, value in _settings(model).items()
-        if _comparable(value) != _comparable(defaults.get(name)) and name not in ("random_state",)
+        if _comparable(value) != _comparable(defaults.get(name)) and name != "random_state"
     }
 
 

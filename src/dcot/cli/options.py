@@ -1,8 +1,8 @@
-"""Arguments and options that several commands have, and how their values are read.
+"""Arguments and options that several commands share, and how their values are parsed.
 
-An option is an annotated type, named after its parameter: ``text: o.Text = None`` is ``--text``.
-Options that belong together are a group, a frozen dataclass: a command that takes ``reading:
-o.Reading`` has all options of that group.
+An option is an annotated type; ``label: o.Label = None`` gives ``--label``. Options that belong
+together form a group, a frozen dataclass: a command with the parameter ``reading: o.Reading`` has
+all options of that group.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 
 def number_or_auto(text: str) -> float | str:
-    """A number, or the word auto."""
+    """Parse a number, or the word auto."""
     return text if text == "auto" else number(text)
 
 
 def number(
     text: str, low: float | None = None, below: float | None = None, whole: bool = False
 ) -> float:
-    """A number in a range. A whole number stays one: --min-df 1 is one document, 1.0 is all.
+    """Parse a number in a range; --min-df 1 is one document and stays an integer, 1.0 is all.
 
     >>> number("2"), number("0.5")
     (2, 0.5)
@@ -46,8 +46,8 @@ def number(
     if whole and not isinstance(value, int):
         raise typer.BadParameter(f"{text!r} is not a whole number")
     if (low is not None and not value >= low) or (below is not None and not value < below):
-        limits = [f"{words} {limit}" for words, limit in (("at least", low), ("less than", below))]
-        expected = " and ".join(one for one in limits if not one.endswith("None"))
+        limits = {"at least": low, "less than": below}
+        expected = " and ".join(f"{w} {limit}" for w, limit in limits.items() if limit is not None)
         raise typer.BadParameter(f"{text} is out of range: expected {expected}")
     return value
 
@@ -55,7 +55,7 @@ def number(
 def numbers(
     *, low: float | None = None, below: float | None = None, whole: bool = False
 ) -> Callable[[str], tuple[float, ...]]:
-    """A reader of numbers separated by commas, each in a range.
+    """A parser of numbers separated by commas, each in a range.
 
     >>> numbers()("0.9,0.8")
     (0.9, 0.8)
@@ -68,7 +68,7 @@ def numbers(
 
 
 def by_layer(*, low: float, below: float | None = None) -> Callable[[str], Any]:
-    """A reader of one number for all layers, or of several, one for each."""
+    """A parser of one number for all layers, or one per layer."""
 
     def read(text: str) -> Any:
         found = numbers(low=low, below=below)(text)
@@ -78,12 +78,12 @@ def by_layer(*, low: float, below: float | None = None) -> Callable[[str], Any]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Texts separated by commas."""
+    """Parse texts separated by commas."""
     return tuple(part.strip() for part in text.split(","))
 
 
 def words(text: str) -> str | tuple[str, ...]:
-    """One name, or several words separated by commas."""
+    """Parse one name, or several words separated by commas."""
     return names(text) if "," in text else text
 
 
@@ -99,8 +99,8 @@ def _range(text: str) -> tuple[int, int]:
 
 
 def option(help: str, *flags: str, panel: str | None = None, **more: Any) -> Any:
-    """``typer.Option``; without ``flags`` it is called like the parameter."""
-    more["readable"] = False  # typer must not check paths: our messages are more useful
+    """``typer.Option``; without ``flags`` its name is that of the parameter."""
+    more["readable"] = False  # typer must not check paths: our messages are clearer
     found: Any = typer.Option
     return found(*flags, help=help, rich_help_panel=panel, **more)
 
@@ -111,12 +111,12 @@ def argument(help: str, metavar: str) -> Any:
 
 
 def output(help: str, metavar: str = "FILE", **more: Any) -> Any:
-    """The option that says where the result goes."""
+    """The option for the output."""
     return option(help, "--output", "-o", metavar=metavar, **more)
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer wants it: a parameter that is a group becomes the group's options."""
+    """The command as typer expects it, with groups replaced by their options."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type[Any]] = {
         name: one for name, one in hints.items() if bool(is_dataclass(one))
@@ -141,7 +141,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _described(parameter: inspect.Parameter) -> inspect.Parameter:
-    """A parameter whose option says what its values look like: by their type, if not otherwise."""
+    """A parameter whose option has a metavar: its own, or one made from its type."""
     kind, information = get_args(parameter.annotation)
     kinds = (kind, *get_args(kind))
     choices = [one for one in kinds if get_origin(one) is Literal]
@@ -152,11 +152,11 @@ def _described(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def group_of(kind: Callable[..., T], values: Mapping[str, Any]) -> T:
-    """A group with its part of the values of a command line."""
+    """A group with its values from a command line."""
     return kind(**{name: values[name] for name in inspect.signature(kind).parameters})
 
 
-_OR_NONE = ("strip_accents", "norm", "normalize", "class_weight")  # where "none" means None
+_OR_NONE = ("strip_accents", "norm", "normalize", "class_weight")  # "none" means None
 
 
 def parameters_of(*groups: Any) -> dict[str, Any]:
@@ -176,24 +176,24 @@ Corpora = Annotated[
         "CORPUS...",
     ),
 ]
-Model = Annotated[Path, argument("A model folder.", "MODEL")]
+Model = Annotated[Path, argument("Model folder.", "MODEL")]
 ModelOut = Annotated[
-    Path, output("The model folder to write; an older model of the same kind is replaced.", "MODEL")
+    Path, output("Model folder to write; a model of the same kind is replaced.", "MODEL")
 ]
 Precision = Annotated[
     Literal["float16", "int8"] | None,
     option(
-        "Save weights in 16 or 8 bits: a half or a quarter of the size.", show_default="as trained"
+        "Save weights in 16 or 8 bits, at half or a quarter of the size.", show_default="as trained"
     ),
 ]
 K = Annotated[int, option("Show at most this many.", "-k", min=1)]
 Hybrid = Annotated[
     float | None,
     option(
-        "Share of meaning beside words: 0 is BM25 alone, 1 is dCoT alone.",
+        "Weight of meaning against words: 0 is BM25 alone, 1 is dCoT alone.",
         min=0,
         max=1,
-        show_default="by the words of each query",
+        show_default="chosen for each query",
     ),
 ]
 
@@ -211,7 +211,7 @@ Identifier = Annotated[
     str | None,
     _column("Column that identifies a document.", "--id", show_default="file names, or numbers"),
 ]
-Metadata = Annotated[list[str] | None, _column("Column to keep, for --where. Can be repeated.")]
+Metadata = Annotated[list[str] | None, _column("Column to keep for --where. Can be repeated.")]
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ class Reading:
     ] = None
     errors: Annotated[
         Literal["strict", "replace"],
-        _files("Bytes that cannot be decoded: an error, or a replacement character."),
+        _files("Bytes that cannot be decoded: fail, or use a replacement character."),
     ] = "strict"
 
 
@@ -252,7 +252,7 @@ class Labels:
 
     label: Label = None
     label_separator: Annotated[
-        str | None, _corpus("Text between the labels of a document, if it can have several.")
+        str | None, _corpus("Separator of labels, if a document can have several.")
     ] = None
     unlabelled_label: UnlabelledLabel = None
 
@@ -267,24 +267,24 @@ class Page:
     host: Annotated[
         str,
         option(
-            "Address to listen on. Anything but this computer itself can be reached by "
-            "others, who need the token in the printed address.",
+            "Address to listen on. With another address than the default, others can reach the "
+            "page if they have the token in the printed address.",
             metavar="ADDRESS",
         ),
     ] = "127.0.0.1"
     port: Annotated[
         int | None,
         option(
-            "Port to listen on; 0 takes any that is free.",
+            "Port to listen on; 0 for any free port.",
             min=0,
             max=65535,
-            show_default="8765, or a free one",
+            show_default="8765, or any free port",
         ),
     ] = None
     open_page: Annotated[bool, option("Open the page in the browser.", "--open/--no-open")] = True
 
 
-# -- the vectorizer's parameters; defaults are those of the estimators ---------------------------
+# -- parameters of the vectorizer, with the defaults of the estimators ---------------------------
 
 _counting = partial(option, panel="Counting terms")
 _weighting = partial(option, panel="Weighting terms")
@@ -302,7 +302,7 @@ class Counting:
     stop_words: Annotated[
         Any,
         _counting(
-            "Words to leave out: English ones, or a list with commas.",
+            "Words to leave out: English stop words, or a list with commas.",
             parser=words,
             metavar="english|WORDS",
         ),
@@ -310,8 +310,8 @@ class Counting:
     token_pattern: Annotated[
         str,
         _counting(
-            "Regular expression for a word; or unicode: words that keep combining marks and "
-            "joiners, as Hindi and Persian need.",
+            "Regular expression for a word; unicode keeps combining marks and joiners, as Hindi "
+            "and Persian need.",
             metavar="REGEX",
             show_default="two or more letters or digits",
         ),
@@ -319,7 +319,7 @@ class Counting:
     min_word_length: Annotated[
         int | None,
         _counting(
-            "Shortest word, in characters; 1 keeps words of one character.",
+            "Minimum length of a word, in characters.",
             min=1,
             show_default="2",
         ),
@@ -327,7 +327,7 @@ class Counting:
     ngram_range: Annotated[
         Any,
         _counting(
-            "Shortest and longest term, in words (or characters).",
+            "Minimum and maximum length of a term, in words (or characters).",
             parser=_range,
             metavar="MIN,MAX",
         ),
@@ -339,7 +339,7 @@ class Counting:
     min_df: Annotated[
         Any,
         _counting(
-            "Leave out terms in fewer documents: a number, or a fraction of all. auto: 2 from "
+            "Leave out terms in fewer documents: a number, or a fraction of all. auto is 2 from "
             "1,000 documents on, else 1.",
             parser=number_or_auto,
             metavar="NUMBER|auto",
@@ -369,7 +369,7 @@ class Weighting:
     ] = "tfidf"
     norm: Annotated[
         Literal["auto", "l1", "l2", "none"],
-        _weighting("Norm that every document is scaled to; auto is l2 for tfidf, else none."),
+        _weighting("Norm to scale every document by; auto is l2 for tfidf, else none."),
     ] = "auto"
     use_idf: Annotated[bool, _weighting("For tfidf: use idf.")] = True
     smooth_idf: Annotated[
@@ -380,8 +380,8 @@ class Weighting:
         float, _weighting("For tfidf: idf of a term that every document has.", min=0)
     ] = 0.1
     k1: Annotated[
-        float, _weighting("For bm25: how soon more occurrences of a term stop to matter.", min=0)
+        float, _weighting("For bm25: how quickly repeated terms stop mattering.", min=0)
     ] = 1.2
     b: Annotated[
-        float, _weighting("For bm25: how much long documents are discounted.", min=0, max=1)
+        float, _weighting("For bm25: how much long documents are penalised.", min=0, max=1)
     ] = 0.75

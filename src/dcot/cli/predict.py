@@ -1,4 +1,4 @@
-"""``dcot predict`` and ``dcot suggest``: classes of documents, and which to label next."""
+"""``dcot predict`` and ``dcot suggest``: classes of documents, and what to label next."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 Rows = dict[str, list[Any]]
 _OURS = re.compile(r"id|prediction|probability(_\d+)?|class_\d+")  # names of our columns
-_SHOWN = 400  # characters of a text, of which as many are shown as the line has room for
-
+_SHOWN = 400  # characters of a text in a table, before it is cut to the width of the terminal
 
 EXAMPLES = {
     "predict": (
@@ -45,24 +44,22 @@ def predict(
     output: Annotated[
         Path | None,
         o.output(
-            "Ends in .parquet, .csv, .tsv, .jsonl, .npz, or .npy (the predictions alone).",
+            "Ends in .parquet, .csv, .tsv, .jsonl, .npz, or .npy (only the predictions).",
             show_default="standard output",
         ),
     ] = None,
-    top: Annotated[
-        int, o.option("Show at most this many classes, the most probable first.", min=1)
-    ] = 1,
+    top: Annotated[int, o.option("Show this many classes, the most probable first.", min=1)] = 1,
     keep: Annotated[
         list[str] | None,
         o.option(
-            "Column of the input to write beside the predictions. Can be repeated.",
+            "Column of the input to keep beside the predictions. Can be repeated.",
             metavar="COLUMN",
         ),
     ] = None,
     unknown: Annotated[
         str | None,
         o.option(
-            "Prediction for documents without any word that the model knows.",
+            "Prediction for documents without any known word.",
             metavar="LABEL",
             show_default="that of an empty document",
         ),
@@ -70,8 +67,8 @@ def predict(
     abstain: Annotated[
         float | None,
         o.option(
-            "Give an empty prediction to the least certain documents, so that about this share of "
-            "the others is right, such as 0.9.",
+            "Leave the least certain predictions empty, so that about this share of the others is "
+            "right, such as 0.9.",
             metavar="SHARE",
         ),
     ] = None,
@@ -81,8 +78,8 @@ def predict(
 ) -> None:
     """Predict the classes of documents.
 
-    Without -o the predictions go to standard output: a table on a terminal, tab-separated lines
-    into a pipe, JSON lines with --json.
+    Without -o, predictions go to standard output: as a table on a terminal, as tab-separated lines
+    into a pipe, or as JSON lines with --json.
     """
     if output is not None:
         check_output(output, [*corpus, str(model)])
@@ -91,9 +88,9 @@ def predict(
     classifier = load_classifier(model)
     least = 0.0 if abstain is None else classifier.answer_from(abstain)
     progress, done, strange = session.progress, 0, 0
-    with destination(session, output) as put:
+    with _destination(session, output) as put:
         for batch in source.batches():
-            columns = {"id": batch.ids} | kept(batch, keep or [])
+            columns = {"id": batch.ids} | _kept(batch, keep or [])
             found = predictions(classifier, batch.texts, top)
             known = classifier.has_known_terms(batch.texts)
             if abstain is not None:
@@ -108,17 +105,21 @@ def predict(
             done += len(batch)
             documents_done(progress, "predict", done)
     progress("predict", 1.0)
-    if strange:
-        session.note(
-            f"Note: {strange:,} of {done:,} documents have no word that the model knows, so their "
-            "predictions say nothing. --unknown LABEL marks them."
-        )
+    _note_unknown(session, strange, done, " --unknown LABEL marks them.")
     if output is not None:
         facts = {"documents": done, "output": str(output)}
         session.done(facts, f"Wrote predictions for {done:,} documents to {output}.")
 
 
-def kept(batch: Batch, names: list[str]) -> Rows:
+def _note_unknown(session: Session, unknown: int, documents: int, advice: str = "") -> None:
+    if unknown:
+        session.note(
+            f"Note: {unknown:,} of {documents:,} documents have no word that the model knows, so "
+            f"their predictions say nothing.{advice}"
+        )
+
+
+def _kept(batch: Batch, names: list[str]) -> Rows:
     """Columns of the input; a name that the predictions have too gets an underscore."""
     return {
         f"{name}_" if _OURS.fullmatch(name) else name: [row[name] for row in batch.metadata]
@@ -127,7 +128,7 @@ def kept(batch: Batch, names: list[str]) -> Rows:
 
 
 def predictions(classifier: DCoTClassifier, texts: list[str], top: int = 1) -> Rows:
-    """Prediction and probability of each text, and the next classes with theirs."""
+    """Prediction and probability of each text, and those of the next most probable classes."""
     import numpy as np
 
     shares = classifier.predict_proba(texts)
@@ -138,7 +139,7 @@ def predictions(classifier: DCoTClassifier, texts: list[str], top: int = 1) -> R
     if classifier._fitted().exclusive:
         columns = {"prediction": names[order[:, 0]].tolist(), "probability": ranked[:, 0].tolist()}
         first = 1
-    else:  # every class that is more likely than not, the most probable first
+    else:  # every class above one half, the most probable first
         chosen = [[k for k in np.argsort(-row, kind="stable") if row[k] > 0.5] for row in shares]
         columns = {
             "prediction": [names[found].tolist() for found in chosen],
@@ -154,8 +155,8 @@ def predictions(classifier: DCoTClassifier, texts: list[str], top: int = 1) -> R
 
 
 @contextmanager
-def destination(session: Session, output: Path | None) -> Iterator[Any]:
-    """Where rows go: a file, JSON lines, a table, or lines."""
+def _destination(session: Session, output: Path | None) -> Iterator[Any]:
+    """A function that writes rows: to a file, as JSON lines, as a table, or as plain lines."""
     if output is not None:
         with writing(output, main="prediction") as writer:
             yield lambda columns, texts: writer.write(columns)
@@ -174,7 +175,7 @@ def _emit_rows(session: Session, columns: Rows) -> None:
 
 
 def _show_rows(session: Session, columns: Rows, texts: list[str]) -> None:
-    # the text says more to a person than its number
+    # a text says more than its number
     shown = [" ".join(text[:_SHOWN].split()) for text in texts]
     named = any(not isinstance(name, int) for name in columns["id"])
     values = {**columns, "text": shown, "then": _others(columns)}
@@ -196,14 +197,14 @@ def _others(columns: Rows) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Several labels in one cell."""
+    """A value as one cell; several labels are joined."""
     if isinstance(value, list):
         return ", ".join(f"{one:.3f}" if isinstance(one, float) else str(one) for one in value)
     return value
 
 
 class _Lines:
-    """Tab-separated lines, for other programs; the first names the columns."""
+    """Writes tab-separated lines for other programs; the first line has the names."""
 
     first = True
 
@@ -234,8 +235,8 @@ def suggest(
     """Suggest documents to label next.
 
     The corpus has the labelled documents and those to choose from, as for dcot train. Suggested
-    documents are uncertain and tell most about the others: they are harder than the rest, so do
-    not measure accuracy on them. After labelling them, run dcot refit or dcot train.
+    documents are the ones a label would help most with. They are harder than the rest, so do not
+    measure accuracy on them. After labelling them, run dcot refit or dcot train.
     """
     if output is not None:
         check_output(output, [*corpus, str(model)])
@@ -246,7 +247,7 @@ def suggest(
     given = source.checked_labels(documents)
     open_rows = [row for row, found in enumerate(given) if found is None]
     if not open_rows:
-        raise UserError(f"{source.name}: every document has a label: there is nothing to suggest")
+        raise UserError(f"{source.name}: every document has a label, so none can be suggested")
     labelled = [row for row, found in enumerate(given) if found is not None]
     classifier.refit([documents.texts[row] for row in labelled], [given[row] for row in labelled])
     texts = [documents.texts[row] for row in open_rows]
@@ -254,14 +255,10 @@ def suggest(
     chosen_texts = [texts[one] for one in chosen]
     columns = {"id": [documents.ids[open_rows[one]] for one in chosen]}
     columns |= predictions(classifier, chosen_texts)
-    with destination(session, output) as put:
+    with _destination(session, output) as put:
         put(columns | ({"text": chosen_texts} if output or session.json else {}), chosen_texts)
-    strange = int((~classifier.has_known_terms(chosen_texts)).sum())
-    if strange:
-        session.note(
-            f"Note: {strange:,} of {len(chosen):,} documents have no word that the model knows, so "
-            "their predictions say nothing."
-        )
+    unknown = int((~classifier.has_known_terms(chosen_texts)).sum())
+    _note_unknown(session, unknown, len(chosen))
     if output is not None:
         facts = {"documents": len(chosen), "output": str(output)}
         session.done(facts, f"Wrote {len(chosen):,} documents to label to {output}.")

@@ -1,4 +1,4 @@
-"""``dcot index`` and ``dcot search``: documents made searchable, and those nearest to a query."""
+"""``dcot index`` and ``dcot search``: make documents searchable, and search them."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def index(
     model: Annotated[
         Path,
         o.argument(
-            "A model folder; or the word new, to fit one for search on the corpus itself.",
+            "Model folder; or the word new, to fit a model for search to the corpus.",
             "MODEL",
         ),
     ],
     corpus: o.Corpora,
     output: Annotated[
-        Path, o.output("The index folder to write; an older index is replaced.", "INDEX")
+        Path, o.output("Index folder to write; an older index is replaced.", "INDEX")
     ],
     *,
     hybrid: o.Hybrid = None,
-    texts: Annotated[bool, o.option("Keep the texts, to show them in results.")] = True,
+    texts: Annotated[bool, o.option("Keep the texts to show them in results.")] = True,
     precision: o.Precision = None,
     reading: o.Reading,
     identifier: o.Identifier = None,
@@ -61,7 +61,7 @@ def index(
     is_new = str(model) == NEW and not model.exists()
     kinds = ("DCoTVectorizer", "DCoTClassifier")
     loaded = None if is_new else load_model(model, *kinds, hint="make one with dcot fit")
-    loaded = getattr(loaded, "vectorizer_", loaded)  # a classifier's documents can be searched, too
+    loaded = getattr(loaded, "vectorizer_", loaded)  # a classifier has a vectorizer
     from dcot import SearchIndex
 
     documents = source.whole()
@@ -87,24 +87,24 @@ def index(
 
 
 def _unique(ids: list[Any], source: Corpus) -> list[Any]:
-    """Identifiers for the index: numbers, or text."""
+    """Identifiers for the index, as integers or text."""
     plain = [one if isinstance(one, int) else str(one) for one in ids]
     seen: set[Any] = set()
     for one in plain:
         if one in seen:
             raise UserError(
-                f"{source.name}: two documents have the id {one!r}; identifiers have to be "
-                "different: use another column for --id, or none"
+                f"{source.name}: two documents have the id {one!r}; identifiers must be unique: "
+                "use another column for --id, or none"
             )
         seen.add(one)
     return plain
 
 
 def search(
-    index: Annotated[Path, o.argument("An index folder.", "INDEX")],
+    index: Annotated[Path, o.argument("Index folder.", "INDEX")],
     query: Annotated[
         str,
-        o.argument("Words to search for; - reads one query per line from standard input.", "QUERY"),
+        o.argument("Words to search for; - reads a query per line from standard input.", "QUERY"),
     ],
     *,
     k: o.K = 10,
@@ -121,7 +121,7 @@ def search(
 ) -> None:
     """Find the documents nearest to a query.
 
-    A query without a known word finds nothing.
+    A query without any known word finds nothing.
     """
     if output is not None:
         check_output(output, [str(index)])
@@ -132,7 +132,7 @@ def search(
     found = loaded.search(queries, k, where=conditions or None, hybrid=hybrid)
     for hits in found:
         if not hits.known:
-            session.note(f"No word of {hits.query!r} is known to the index.")
+            session.note(f"The index knows no word of {hits.query!r}.")
     if output is not None:
         _write(session, output, found)
     elif session.json:
@@ -156,7 +156,7 @@ def _queries() -> list[str]:
 
 
 def _conditions(where: list[str], index: SearchIndex) -> dict[str, Any]:
-    """``column=value``; the value is text or, where the index has numbers there, a number."""
+    """Read ``column=value``; the value may be text or a number."""
     conditions: dict[str, list[Any]] = {}
     known = {name for entry in index.metadata for name in entry or {}}
     for one in where:
@@ -165,7 +165,7 @@ def _conditions(where: list[str], index: SearchIndex) -> dict[str, Any]:
             raise UserError(f"--where {one!r} is not COLUMN=VALUE")
         if name not in known:
             have = ", ".join(map(repr, sorted(known))) or "none: index it with --metadata"
-            raise UserError(f"the index has no metadata {name!r}: there are {have}")
+            raise UserError(f"the index has no metadata {name!r}: it has {have}")
         conditions.setdefault(name, []).extend([value, *_as_number(value)])
     return dict(conditions)
 
@@ -191,7 +191,7 @@ def _show(session: Session, hits: Hits, titled: bool) -> None:
     if not len(hits):
         session.show("Nothing found.")
         return
-    # the score of a hybrid search is relative to the best document, and reads as certainty
+    # the score of a hybrid search is relative to the best document, and would look like certainty
     measures = [name for name in ("similarity", "bm25") if getattr(hits[0], name) is not None]
     rows = [
         (hit.rank, *(getattr(hit, name) for name in measures), str(hit.id), _described(hit))

@@ -1,7 +1,7 @@
-"""One run of a command: what the common options ask for, and how results are shown.
+"""One run of a command: its common options, and how results are shown.
 
-Every text that is shown goes through ``dcot.runtime.terminal``: documents, labels and file names
-cannot send commands to the terminal.
+All text is escaped by ``dcot.runtime.terminal`` before it is shown: documents, labels and file
+names cannot send commands to the terminal.
 """
 
 from __future__ import annotations
@@ -25,12 +25,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-# Read by libraries when they are first imported, which is after the options were read.
+# Libraries read these when they are first imported, after the options are parsed.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 
-at_end = ExitStack()  # what has to be undone at the end of the command; ``app.run`` closes it
-
-
+at_end = ExitStack()  # undone at the end of the command, by ``app.run``
 _common = partial(option, panel="Common options")
 
 
@@ -38,20 +36,20 @@ _common = partial(option, panel="Common options")
 class Session:
     """The common options of a command.
 
-    Results go to standard output: as text, or as JSON and nothing else. Everything else (progress,
-    notes, warnings, errors) goes to standard error.
+    Results go to standard output, as text or as JSON. Progress, notes, warnings and errors go to
+    standard error.
     """
 
-    json: Annotated[bool, _common("JSON on standard output, and nothing else.", "--json")] = False
-    quiet: Annotated[bool, _common("No progress, no notes.", "--quiet", "-q")] = False
-    seed: Annotated[int, _common("Seed of everything random.")] = 0
+    json: Annotated[bool, _common("Write only JSON to standard output.", "--json")] = False
+    quiet: Annotated[bool, _common("Show no progress and no notes.", "--quiet", "-q")] = False
+    seed: Annotated[int, _common("Random seed.")] = 0
     threads: Annotated[
         int | None, _common("Number of threads.", min=1, show_default="all cores")
     ] = None
     debug: Annotated[bool, _common("Show the traceback of an error.", "--debug")] = False
 
     def start(self) -> None:
-        """Limit threads and show warnings in one line each, until the end of the command."""
+        """Limit threads, and show warnings as single lines, until the end of the command."""
         if not self.debug:
             at_end.enter_context(warnings.catch_warnings())
             warnings.filterwarnings("default", category=UserWarning)
@@ -66,7 +64,7 @@ class Session:
 
     @property
     def progress(self) -> Progress:
-        """Where work reports its progress."""
+        """A function to report progress to."""
         if not self.verbose:
             return silent
         display = Display()
@@ -76,7 +74,7 @@ class Session:
     # -- results ----------------------------------------------------------------------------
 
     def emit(self, value: Any) -> None:
-        """Write a JSON value in one line of standard output."""
+        """Write a value as one line of JSON."""
         plain = "utf" not in (sys.stdout.encoding or "utf-8").lower()
         text = json.dumps(_finite(value), ensure_ascii=plain, allow_nan=False, default=_plain)
         sys.stdout.write(printable_json(text) + "\n")
@@ -87,7 +85,7 @@ class Session:
             sys.stdout.write(printable(text) + "\n")
 
     def done(self, facts: dict[str, Any], text: str) -> None:
-        """Write the result of a command: the facts as JSON, or a text."""
+        """Write the result of a command: the facts as JSON, or the text."""
         if self.json:
             self.emit(facts)
         else:
@@ -102,7 +100,7 @@ class Session:
             console.print(Text(printable(part)) if isinstance(part, str) else part)
 
     def note(self, text: str) -> None:
-        """Write a line on standard error that is not an error."""
+        """Write a line to standard error, unless --quiet."""
         if not self.quiet:
             sys.stderr.write(printable(text) + "\n")
 
@@ -114,7 +112,7 @@ class Session:
 def _limit(threads: int) -> None:
     for name in _THREADS:
         os.environ[name] = str(threads)
-    import scipy.linalg.blas  # noqa: F401  the BLAS to be limited has to be loaded
+    import scipy.linalg.blas  # noqa: F401  only a BLAS that is loaded can be limited
     from threadpoolctl import threadpool_limits
 
     at_end.enter_context(threadpool_limits(threads))
@@ -131,14 +129,14 @@ def _console() -> Console:
 
 
 def console_width() -> int:
-    """Columns of the terminal."""
+    """Width of the terminal in characters."""
     return _console().width
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, cut: str = "") -> Table:
-    """A table of rich; numbers are on the right, and cells are plain text.
+    """A rich table with plain text in its cells and numbers on the right.
 
-    ``cut`` names a column that is cut to what the others leave of the line, not wrapped.
+    The column ``cut`` is truncated to fit the line instead of wrapped.
     """
     from rich import box
     from rich.table import Table
@@ -178,7 +176,7 @@ def _cell(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no NaN: null stands for it."""
+    """Replace NaN and infinity, which JSON does not have, by None."""
     if isinstance(value, dict):
         return {name: _finite(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -187,7 +185,7 @@ def _finite(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of numpy, and paths, for JSON."""
+    """Make JSON values of NumPy numbers and paths."""
     if hasattr(value, "tolist"):
         return value.tolist()
     return str(value)

@@ -1,4 +1,4 @@
-"""``dcot train`` and ``dcot refit``: a classifier from documents of which some have labels."""
+"""``dcot train`` and ``dcot refit``: a classifier from documents, some of them labelled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _candidates = partial(
     o.option, panel="Settings to choose from (with commas; the first is the default)"
 )
 _classifier = partial(o.option, panel="Classifier")
-_MISSING = {"na", "n/a", "nan", "null", "none", "unknown", "?", "-"}  # labels that may mean none
+_MISSING = {"na", "n/a", "nan", "null", "none", "unknown", "?", "-"}  # may mean unlabelled
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Candidates:
     noise: Annotated[
         Any,
         _candidates(
-            "Probability that a term is removed, in [0, 1).",
+            "Probability of removing a term, in [0, 1).",
             parser=o.numbers(low=0, below=1),
             metavar="NUMBERS",
             show_default="0.9",
@@ -83,13 +83,13 @@ class ClassifierOptions:
 
     selection: Annotated[
         Literal["loo", "none"],
-        _classifier("Choose settings by leave-one-out; none uses the defaults and is faster."),
+        _classifier("Choose settings by leave-one-out; none uses the defaults, which is faster."),
     ] = "loo"
     embedding: Annotated[
         str | None,
         _classifier(
-            "Word vectors to use beside dCoT: a file of word2vec, GloVe or safetensors, or "
-            "wordllama, if it is installed.",
+            "Word vectors to use beside dCoT: a word2vec, GloVe or safetensors file, or wordllama "
+            "if it is installed.",
             metavar="FILE|wordllama",
         ),
     ] = None
@@ -99,16 +99,16 @@ class ClassifierOptions:
     class_weight: Annotated[
         Literal["sqrt", "balanced", "none"],
         _classifier(
-            "Weight of a document: one over the square root of the size of its class, one "
-            "over its size, or one."
+            "Weight of a document: one over the square root of the size of its class, one over "
+            "the size, or one."
         ),
     ] = "sqrt"
     memory_limit: Annotated[
         str | None,
         _classifier(
-            "Memory that learning the features may use, such as 4GB.",
+            "Memory limit for learning the features, such as 4GB.",
             metavar="SIZE",
-            show_default="what is free",
+            show_default="free memory",
         ),
     ] = None
 
@@ -120,14 +120,14 @@ def train(
     unlabelled: Annotated[
         list[str] | None,
         o.option(
-            "More unlabelled documents; labels in them are ignored. Can be repeated.",
+            "More documents, used without labels. Can be repeated.",
             metavar="CORPUS",
         ),
     ] = None,
     test: Annotated[
         str | None,
         o.option(
-            "Evaluate on these documents afterwards; with the same column names.",
+            "Evaluate on these documents afterwards. Column names are the same.",
             metavar="CORPUS",
         ),
     ] = None,
@@ -142,9 +142,9 @@ def train(
 ) -> None:
     """Train a classifier from few labels and many documents.
 
-    Rows with an empty label count as unlabelled and are still used for training. The settings are
-    chosen by leave-one-out on the labelled documents. The accuracy to expect is estimated and
-    printed beside that of TF-IDF.
+    Rows with an empty label count as unlabelled and are still used for training. Settings are
+    chosen by leave-one-out on the labelled documents. The expected accuracy is printed beside that
+    of TF-IDF.
     """
     check_target(output, "DCoTClassifier")
     source = Corpus(corpus, reading, labels, part="train")
@@ -177,7 +177,7 @@ def refit(
 ) -> None:
     """Train the classifier of a model again, with more or other labels.
 
-    The features stay as they are, so this takes seconds. The corpus has all labelled documents,
+    The features stay the same, so this takes seconds. The corpus must have all labelled documents,
     not only the new ones; unlabelled rows are skipped. The output may be the model itself.
     """
     check_target(output, "DCoTClassifier")
@@ -201,7 +201,7 @@ def _saved(
     precision: str | None,
     seconds: float,
 ) -> dict[str, Any]:
-    """Save a trained classifier, and show how good it will be; its facts for JSON."""
+    """Save a trained classifier, show its expected accuracy, and return its facts for JSON."""
     size = save_model(model, output, precision)
     facts = facts_of(model) | {"model": str(output), "seconds": round(seconds, 3), "bytes": size}
     if not (session.json or session.quiet):
@@ -216,7 +216,7 @@ def classifier(
     weighting: o.Weighting,
     session: Session,
 ) -> DCoTClassifier:
-    """An unfitted classifier from options."""
+    """Make an unfitted classifier from options."""
     from dcot import DCoTClassifier, DCoTVectorizer
 
     grid = {name: values for name, values in vars(candidates).items() if values is not None}
@@ -244,7 +244,7 @@ def _evaluate(
 
 
 def note_doubtful_labels(session: Session, labels: list[Any], column: str | None) -> None:
-    """Tell what may be a mistake: "NA" as a label, classes of one document, or of all."""
+    """Note possible mistakes: "NA" as a label, or classes with a single document."""
     flat = [one for label in labels for one in (label if isinstance(label, list) else [label])]
     counts = Counter(one for one in flat if one is not None)
     for name, count in counts.items():
@@ -268,7 +268,7 @@ def note_doubtful_labels(session: Session, labels: list[Any], column: str | None
 
 
 def facts_of(model: DCoTClassifier) -> dict[str, Any]:
-    """What the command tells about a trained classifier, for JSON."""
+    """Facts about a trained classifier, for JSON."""
     estimate = model.estimate_
     scores = {name: getattr(estimate, name) for name in ("dcot", "tfidf", "majority")}
     return {
@@ -291,7 +291,7 @@ def facts_of(model: DCoTClassifier) -> dict[str, Any]:
 
 
 def show(session: Session, model: DCoTClassifier, facts: dict[str, Any]) -> None:
-    """Show a person how good a classifier will be."""
+    """Show the expected accuracy of a classifier to a person."""
     from dcot.runtime.resources import format_bytes
 
     with warnings.catch_warnings():

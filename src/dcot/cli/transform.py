@@ -1,4 +1,4 @@
-"""``dcot transform``: features of documents, to a file."""
+"""``dcot transform``: write features of documents to a file."""
 
 from __future__ import annotations
 
@@ -30,23 +30,21 @@ def transform(
     output: Annotated[
         Path,
         o.output(
-            "Ends in .parquet, .csv, .tsv or .jsonl (features by name), .npz, or .npy (the "
-            "matrix alone); without an ending, a folder of parquet files."
+            "Ends in .parquet, .csv, .tsv or .jsonl (features by name), .npz, or .npy (only the "
+            "matrix). Without an ending, a folder of parquet files."
         ),
     ],
     *,
-    overwrite: Annotated[
-        bool, o.option("Start again, even if there is work to resume.", "--overwrite")
-    ] = False,
+    overwrite: Annotated[bool, o.option("Start again instead of resuming.", "--overwrite")] = False,
     reading: o.Reading,
     identifier: o.Identifier = None,
     session: Session,
 ) -> None:
     """Turn documents into features.
 
-    Documents are read, transformed and written in batches; one parquet or npz file is kept in
-    memory until the end. For a large corpus write .npy or a folder: after an interruption the same
-    command resumes the work.
+    Documents are read, transformed and written in batches, but a parquet or npz file is kept in
+    memory until the end. For a large corpus write .npy or a folder; after an interruption, the same
+    command resumes.
     """
     folder = not output.suffix
     if folder:
@@ -72,8 +70,8 @@ def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None
 
     if identifier is not None:
         raise UserError(
-            f"{output} will be a folder, whose files number the documents and have no "
-            "column for --id: name a file that ends in .parquet, or leave --id out"
+            f"{output} will be a folder, and its files have numbers and no column for --id: name a "
+            "file that ends in .parquet, or leave --id out"
         )
     ours = (output / "features.json").is_file()
     if output.exists() and not (ours and (overwrite or in_progress(output))):
@@ -101,9 +99,9 @@ def _at_once(
 def _resumable(
     session: Session, vectorizer: DCoTVectorizer, source: Corpus, output: Path, *, resume: bool
 ) -> int:
-    """After an error or Ctrl-C, what was written stays, and the same command resumes the work.
+    """Write features so that the same command can resume after an error or Ctrl-C.
 
-    An older output also stays, until the new one is complete.
+    An older output stays until the new one is complete.
     """
     from dcot.stream import Once, Repeatable
 
@@ -118,6 +116,6 @@ def _resumable(
         )
     except KeyboardInterrupt:
         without = "" if resume else " without --overwrite"
-        session.note(f"{output} is not complete: the same command{without} resumes the work")
+        session.note(f"{output} is not complete: the same command{without} resumes it")
         raise
     return total

@@ -46,7 +46,7 @@ def test_findings(corpus):
     assert of[49] % 8 == 9 % 8  # the same text on another day
     assert all(SIMILAR_WORDS <= row["score"] <= 1 for row in found["near copy"])
     shown = run("audit", "news.csv", "--text", "body", "--label", "topic")
-    assert "Labels that the other labels contradict" in shown.out
+    assert "Doubtful labels" in shown.out
     assert "Exact copies: 1" in shown.out
 
 

@@ -381,6 +381,6 @@ def test_demo(here):
     assert list(done.json["accuracy"]) == ["bag of words", "TF-IDF", "LSI", "dCoT"]
     assert all(0.3 < one < 1 for one in done.json["accuracy"].values())
     assert list(done.json["words"]) == ["(empty)", "mortgage"]
-    assert "Not a word of the corpus: nosuch" in done.err
+    assert "Not in the corpus: nosuch" in done.err
     assert (here / "demo.png").read_bytes().startswith(b"\x89PNG")
     assert run("demo", "-o", "demo.txt").code == 1

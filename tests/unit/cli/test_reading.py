@@ -25,9 +25,9 @@ def test_explain_a_word(shelf):
 def test_explain_a_document(shelf):
     done = run("explain", "model", "opec cut its zzz output", "-k", 4)
     assert done.code == 0, done.err
-    for words in ("Layer 1", "Layer 2", "comes from", "Shares in the whole", "opec"):
+    for words in ("Layer 1", "Layer 2", "comes from", "Shares in the document", "opec"):
         assert words in done.out
-    assert "Not known, and skipped: zzz" in done.err
+    assert "Unknown words, skipped: zzz" in done.err
     assert run("explain", "model", "-", stdin="opec cut its output\n").code == 0
     assert "bias" in run("explain", "model", "").out
 
@@ -43,7 +43,7 @@ def test_explain_a_decision(shelf):
         assert found["baseline"] + shares == pytest.approx(found["decision"])
     assert "(baseline)" in run("explain", "classifier", "opec oil").out
     done = run("explain", "classifier", "zzz")
-    assert "No word of the text is known" in done.err
+    assert "The model knows no word of the text" in done.err
     done = run("explain", "classifier", "opec", "--target", "gas")
     assert (done.code, done.out) == (1, "")
     assert "no class 'gas': it has oil, stocks" in done.err
@@ -110,7 +110,7 @@ def test_filters(shelf):
         "--json",
     ).json  # fmt: skip
     assert len(both["hits"]) == len([label for _, label, _ in ROWS if label])
-    assert "there are 'topic'" in run("search", "index", "opec", "--where", "day=1").err
+    assert "it has 'topic'" in run("search", "index", "opec", "--where", "day=1").err
     assert "is not COLUMN=VALUE" in run("search", "index", "opec", "--where", "day").err
 
 
@@ -118,7 +118,7 @@ def test_many_queries(shelf):
     done = run("search", "index", "-", "-k", 2, "--json", stdin="opec\n\nzzz\nnasdaq\n")
     assert [row["query"] for row in done.rows] == ["opec", "zzz", "nasdaq"]
     assert [len(row["hits"]) for row in done.rows] == [2, 0, 2]
-    assert "No word of 'zzz' is known" in done.err
+    assert "The index knows no word of 'zzz'" in done.err
     done = run("search", "index", "-", "-k", 2, "-o", "hits.parquet", stdin="opec\nnasdaq\n")
     frame = pl.read_parquet("hits.parquet")
     assert frame["query"].to_list() == ["opec", "opec", "nasdaq", "nasdaq"]
