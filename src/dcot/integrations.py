@@ -1,6 +1,6 @@
-"""dcot where another library expects a class of its own: LangChain and MTEB.
+"""Adapters for libraries that expect their own classes: LangChain and MTEB.
 
-``DCoTVectorizer.encode`` is enough for most others; docs/integrations.md shows how.
+For most others ``DCoTVectorizer.encode`` is enough; see docs/integrations.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["MTEBSearch", "langchain_embeddings"]
 
 
 def langchain_embeddings(model: DCoTVectorizer) -> Any:
-    """A fitted vectorizer as ``Embeddings`` of LangChain.
+    """A fitted vectorizer as LangChain ``Embeddings``.
 
     Examples
     --------
@@ -43,14 +43,14 @@ def langchain_embeddings(model: DCoTVectorizer) -> Any:
 
 
 class MTEBSearch:
-    """A ``SearchIndex`` by MTEB's search protocol: ``mteb.evaluate(MTEBSearch(), tasks)``.
+    """A ``SearchIndex`` with MTEB's search protocol: ``mteb.evaluate(MTEBSearch(), tasks)``.
 
-    It learns from the documents of each task, without any judgement, before it is asked.
+    It learns from the documents of each task, without relevance judgements.
 
     Parameters
     ----------
     model : DCoTVectorizer or None
-        What is fitted to the documents of a task; a fitted one is used as it is. None: the
+        The model to fit to the documents of a task, unless it is fitted already. None uses the
         default of ``SearchIndex``.
     **options : further parameters of ``SearchIndex``, such as ``hybrid``
     """
@@ -62,19 +62,19 @@ class MTEBSearch:
 
     @property
     def mteb_model_meta(self) -> Any:
-        """Name and version, for the file of results."""
+        """Name and version for MTEB's results."""
         meta = require("mteb.models.model_meta", "mteb").ModelMeta
         return meta.create_empty({"name": "dcot/search", "revision": __version__})
 
     def index(self, corpus: Any, **_: Any) -> None:
-        """Learn from the documents of a task and index them."""
+        """Learn from the documents of a task, and index them."""
         texts = [f"{row.get('title') or ''}\n{row['text']}".strip() for row in corpus]
         self._index = SearchIndex(self.model, **self.options).add(texts, ids=list(corpus["id"]))
 
     def search(
         self, queries: Any, *, top_k: int, top_ranked: Any = None, **_: Any
     ) -> dict[str, dict[str, float]]:
-        """Scores of the best documents of each query, among ``top_ranked`` if they are given."""
+        """Scores of the best documents for each query, among ``top_ranked`` if it is given."""
         if self._index is None:
             raise InvalidInputError("there are no documents to search: call index first")
         names, texts = list(queries["id"]), list(queries["text"])

@@ -158,7 +158,7 @@ def test_curves_of_labels():
     styles = {(line.get_marker(), line.get_linestyle()) for line in lines}
     assert len({mark for mark, _ in styles}) == len({style for _, style in styles}) == 3
     assert [label.get_text() for label in ax.get_xticklabels()] == ["100", "1,000"]
-    with pytest.raises(DcotError, match="draws for each of them"):
+    with pytest.raises(DcotError, match="at least one draw each"):
         plots.label_curves({"TF-IDF": {100: []}})
 
 

@@ -1,9 +1,10 @@
-"""What a model has learned, for people to read: meanings of words, neighbours, cohorts.
+"""What a model has learned: meanings of words and documents, similar terms, cohorts.
 
-- ``reader`` has the questions (``Reader``) and the methods that ask them (``Readable``);
-- ``meaning`` has the answers, which print as text and as tables;
-- ``tracing`` follows one document through the layers and attributes values to its words;
-- ``neighbours`` compares terms; ``showing`` formats numbers and tables.
+- ``reader``: ``Reader`` answers questions about a model, ``Readable`` has the estimators' methods;
+- ``meaning``: the answers, which print as text and as tables;
+- ``tracing``: follows a document through the layers and attributes values to its words;
+- ``neighbours``: compares terms;
+- ``showing``: formats numbers and tables.
 """
 
 from __future__ import annotations

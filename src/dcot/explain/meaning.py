@@ -1,4 +1,4 @@
-"""What a reader finds, as data that prints well: the meaning of a document, and ranked terms."""
+"""Answers of a reader, as data that prints well: the meaning of a document, ranked terms."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ MAX_SHARES_SHOWN = 12  # below the prototypes
 
 @dataclass(frozen=True, eq=False)
 class LayerMeaning:
-    """What one layer makes of a document.
+    """The meaning of a document in one layer.
 
     Attributes
     ----------
-    layer : its number, 1 for the first
-    prototypes : all of them, the one with the largest value first
-    values : their rebuilt values, the bias subtracted (of the empty document: the bias itself)
-    bias : what the empty document gives
-    word_shares : each word's share in the document as a whole; they add up to 1
-    shares : words × prototypes shown; the shares in a prototype add up to its value
+    layer : number of the layer, from 1
+    prototypes : all prototypes, by decreasing value
+    values : reconstructed values without the bias (for the empty document, the bias itself)
+    bias : values of the empty document
+    word_shares : share of each word in the whole document; they add up to 1
+    shares : words × prototypes shown; the shares of a prototype add up to its value
     """
 
     layer: int
@@ -52,18 +52,18 @@ class LayerMeaning:
 
 @dataclass(frozen=True, eq=False)
 class Meaning:
-    """What a word or a document means, taken apart.
+    """The meaning of a word or a document, layer by layer.
 
-    Prints as text, shows as tables in a notebook, and is data besides: see ``to_frame``.
+    It prints as text and shows as tables in a notebook; ``to_frame`` gives the data.
 
     Attributes
     ----------
-    text : what was asked about
-    words : the document's terms that the model knows, in the order of the model's columns
-    weights : how much of each the document has, as the model reads it
+    text : the word or document
+    words : terms of the document that the model knows, in the order of its columns
+    weights : weights of these terms, as the model reads them
     layers : a :class:`LayerMeaning` for each layer
-    unknown : words of the text that the model does not know, and skipped
-    suggestions : near spellings of those words
+    unknown : words that the model does not know and skips
+    suggestions : similar spellings of unknown words
     """
 
     text: str
@@ -75,11 +75,11 @@ class Meaning:
 
     @property
     def is_bias(self) -> bool:
-        """Whether no word is known: the values are those of the empty document, the bias."""
+        """Whether no word is known, so that the values are the bias."""
         return not self.words
 
     def layer(self, number: int) -> LayerMeaning:
-        """The layer of a number, 1 for the first."""
+        """A layer by its number, from 1."""
         if not 1 <= number <= len(self.layers):
             raise InvalidParameterError(
                 f"layer must be an integer from 1 to {len(self.layers)}, got {number!r}"
@@ -92,14 +92,14 @@ class Meaning:
     # -- as data ----------------------------------------------------------------------------
 
     def to_frame(self, what: str = "prototypes") -> Any:
-        """A polars frame.
+        """The meaning as a polars frame.
 
         Parameters
         ----------
         what : {"prototypes", "words", "shares"}
-            A row for each layer and prototype, with value and bias; for each layer and word, with
-            its weight and its share in the whole; or for each layer, shown prototype and word, with
-            the word's share in the prototype's value.
+            A row per layer and prototype, with value and bias; per layer and word, with weight and
+            share in the whole; or per layer, shown prototype and word, with the word's share in
+            the prototype's value.
         """
         pl = require("polars", "tables")
         rows: list[tuple[Any, ...]]
@@ -158,7 +158,7 @@ class Meaning:
         return [*lines, f"    the whole: {self._whole(part)}"]
 
     def _from(self, part: LayerMeaning, place: int) -> str:
-        """The words that a prototype's value comes from."""
+        """The words behind a prototype's value."""
         shares = part.shares[:, place]
         digits = showing.decimals([value for _, value in part.top()])  # so that they add up
         order = np.argsort(-np.abs(shares), kind="stable")
@@ -244,9 +244,9 @@ class RankedTerms(Sequence[tuple[str, float]]):
 
     Attributes
     ----------
-    title : what was asked
-    measure : what the values are
-    terms, values : the answer, the largest value first
+    title : the question
+    measure : the name of the values
+    terms, values : the answer, by decreasing value
     """
 
     title: str
@@ -280,7 +280,7 @@ class RankedTerms(Sequence[tuple[str, float]]):
         return list(zip(cells, self.terms, strict=True))
 
     def to_frame(self) -> Any:
-        """A polars frame with a row for each term."""
+        """The terms as a polars frame, a row each."""
         pl = require("polars", "tables")
         columns = {"term": list(self.terms), self.measure: list(self.values)}
         return pl.DataFrame(columns, schema={"term": pl.String, self.measure: pl.Float64})

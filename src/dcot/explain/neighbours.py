@@ -14,13 +14,13 @@ from dcot.core.layers import Layer, row_blocks
 Array = NDArray[Any]
 Weigh = Callable[[Any], Any]
 
-N_DIRECTIONS = 64  # directions of later layers that bound the lengths of terms from below
+N_DIRECTIONS = 64  # leading directions of later layers, for lower bounds on lengths
 TERMS_PER_STEP = 256
-TIE = 100  # cosines that differ by fewer units of rounding are equal
+TIE = 100  # cosines that differ by fewer rounding units are equal
 
 
 def one_word_values(layers: Sequence[Layer], place: int, weigh: Weigh) -> Array:
-    """The value of one prototype for each term as a document of its own, the bias subtracted."""
+    """The value of one prototype for every one-word document, without the bias."""
     if not _linear(layers):
         parts = [values[:, place] for values in _blocks(layers, weigh)]
         return np.concatenate(parts).astype(np.float64)
@@ -33,7 +33,7 @@ def one_word_values(layers: Sequence[Layer], place: int, weigh: Weigh) -> Array:
 
 
 def term_lengths(layers: Sequence[Layer]) -> Array | None:
-    """Lengths of the values of all terms, which make ``cosines`` quick; None with squashing."""
+    """Lengths of the values of all terms, to speed up ``cosines``; None with squashing."""
     if not _linear(layers):
         return None
     coef = layers[0].coef_
@@ -51,11 +51,11 @@ def cosines(
     first: Array,
     lengths: Array | None = None,
 ) -> tuple[Array, Array]:
-    """The k other terms whose values, the bias subtracted, have the largest cosine with a term's.
+    """The k terms with values most similar to those of a term, by cosine and without the bias.
 
-    Of equal cosines, the term with the larger entry in ``first`` comes first. A term without
-    values (never seen, or removed by shrinkage) is near nothing. ``lengths`` are those that
-    ``term_lengths`` gives for these layers, if they are known.
+    Ties are ordered by ``first``, the larger entry first. A term without values (never seen, or
+    removed by shrinkage) is similar to none. ``lengths`` is the result of ``term_lengths`` for
+    these layers, if it is known.
     """
     if not _linear(layers):
         cosine = _by_comparing_all(layers, column, weigh)
@@ -83,11 +83,10 @@ def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> Array:
     """Cosines of all terms that can be among the best k, -inf for the others.
 
     The lengths of all terms would take d × r² operations. A term is at least as long as its
-    projection on a few leading directions; that bounds its cosine from above. Terms are taken in
-    the order of the bound, until it falls below the best k.
+    projection on a few leading directions, which bounds its cosine from above. Terms are compared
+    in the order of this bound, until it falls below the best k.
     """
     coef = layers[0].coef_
-
     target = _deepened(coef[column], layers)
     own = float(np.linalg.norm(target))
     products = coef @ _back(target, layers)
@@ -97,7 +96,7 @@ def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> Array:
     exact = np.full(len(coef), -np.inf)
     for start in range(0, len(order), TERMS_PER_STEP):
         some = order[start : start + TERMS_PER_STEP]
-        # the term itself is among the best, hence k + 1; ties go on
+        # k + 1, because the term itself is among the best; ties continue
         if start >= k and np.sort(exact)[-k - 1] > bounds[some[0]] + _tie(layers):
             break
         exact[some] = _ratio(products[some], _lengths(_deepened(coef[some], layers)), own)
@@ -105,21 +104,21 @@ def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> Array:
 
 
 def _deepened(rows: Array, layers: Sequence[Layer]) -> Array:
-    """From what layer 1 gives to what the last layer gives, without squashing or bias."""
+    """Map outputs of layer 1 to outputs of the last layer, without squashing or bias."""
     for layer in layers[1:]:
         rows = rows @ layer.coef_
     return rows
 
 
 def _back(vectors: Array, layers: Sequence[Layer]) -> Array:
-    """The same from the last layer to the first."""
+    """The transpose of ``_deepened``: from the last layer to the first."""
     for layer in reversed(layers[1:]):
         vectors = layer.coef_ @ vectors
     return vectors
 
 
 def _leading(layers: Sequence[Layer]) -> Array:
-    """Orthonormal directions in which the later layers are strong; any will do, these do well."""
+    """Orthonormal directions in which the later layers are strong; the better, the fewer steps."""
     width, dtype = layers[0].coef_.shape[1], layers[0].coef_.dtype
     generator = np.random.default_rng(0)
     start = generator.standard_normal((width, min(N_DIRECTIONS, width))).astype(dtype)
@@ -127,7 +126,7 @@ def _leading(layers: Sequence[Layer]) -> Array:
 
 
 def _bounds(products: Array, shortest: Array, own: float) -> Array:
-    """The largest that a cosine can be, if a length is at least ``shortest``."""
+    """Upper bounds of cosines, if lengths are at least ``shortest``."""
     scale = shortest.astype(np.float64) * own * (1 - 1e-4)  # the lengths are rounded
     with np.errstate(divide="ignore"):
         bounds = np.where(products > 0, products / np.maximum(scale, 1e-300), 0.0)
@@ -161,14 +160,14 @@ def _linear(layers: Sequence[Layer]) -> bool:
 
 
 def _blocks(layers: Sequence[Layer], weigh: Weigh) -> Iterator[Array]:
-    """Values of all terms, some at a time."""
+    """Values of all terms, in blocks."""
     d, r = layers[0].coef_.shape
     for rows in row_blocks(d, r * layers[0].coef_.itemsize):
         yield values_of(layers, np.arange(rows.start, rows.stop), weigh)
 
 
 def values_of(layers: Sequence[Layer], columns: Array, weigh: Weigh) -> Array:
-    """What each term means as a document of its own, the bias subtracted: terms × prototypes."""
+    """Values of one-word documents without the bias: terms × prototypes."""
     dtype, n = layers[0].coef_.dtype, len(columns)
     cells = (np.ones(n, dtype=dtype), columns.astype(np.int32), np.arange(n + 1, dtype=np.int32))
     words = sp.csr_array(cells, shape=(n, len(layers[0].coef_)))

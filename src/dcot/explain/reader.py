@@ -1,4 +1,4 @@
-"""What one can ask a fitted model about its terms, and the methods of the estimators that ask."""
+"""Questions about the terms of a fitted model, and the estimators' methods that ask them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from dcot.explain.tracing import Trace
 
 Array = NDArray[Any]
 
-MAX_SUGGESTED_WORDS = 4  # unknown words of one text that spellings are looked up for
-MAX_COMPARED_SPELLINGS = 400  # difflib is slow: it compares only those that share most letters
+MAX_SUGGESTED_WORDS = 4  # unknown words of a text with suggested spellings
+MAX_COMPARED_SPELLINGS = 400  # difflib is slow, so it gets only those that share most letters
 
 _NO_NAMES = (
-    "this model was learned without names: pass names=[...], one for each column, such as "
+    "this model was fitted without names: pass names=[...], one for each column, such as "
     "vectorizer.get_feature_names_out(), or the number of a column"
 )
 
@@ -44,19 +44,19 @@ def _same(rows: Any) -> Any:
 
 @dataclass(frozen=True)
 class Reader:
-    """A fitted stack of layers with names for its terms.
+    """Fitted layers with names for their terms.
 
     Attributes
     ----------
-    layers : the fitted stack
+    layers : the fitted layers
     prototypes : columns of the prototypes, increasing
     terms : the name of each column
-    read : from documents, as a user gives them, to what the layers read
-    weigh : from counts to what the layers read
-    analyze : from a text to its terms; None for a model of matrices
-    frequency : larger for more common terms; equal similarities are listed in this order
+    read : function from documents, as a user passes them, to the input of the layers
+    weigh : function from counts to the input of the layers
+    analyze : function from a text to its terms; None for a model of matrices
+    frequency : larger for more common terms; breaks ties between similarities
     hint : what to do about an unknown word
-    lengths : of the terms in the last layer (``term_lengths``), where many are asked about
+    lengths : lengths of the terms in the last layer (``term_lengths``), for many questions
     """
 
     layers: Sequence[Layer]
@@ -79,7 +79,7 @@ class Reader:
         names: Any = None,
         known: Array | None = None,
     ) -> Reader:
-        """For a model of matrices: ``names`` is what a caller passes, ``known`` what fit saw."""
+        """For a model of matrices; ``names`` are passed by a caller, ``known`` were seen by fit."""
         n_terms = len(layers[0].coef_)
         if names is None and known is None:
             made_up = np.array([f"x{column}" for column in range(n_terms)], dtype=object)
@@ -87,19 +87,18 @@ class Reader:
         terms = np.asarray(known if names is None else names, dtype=object)
         if terms.shape != (n_terms,):
             raise InvalidInputError(
-                f"names: got {terms.size}, but the model has {n_terms} columns; one is needed for "
-                "each"
+                f"names: got {terms.size}, but the model has {n_terms} columns: pass one for each"
             )
         if known is not None and not np.array_equal(terms, known):
             raise InvalidInputError(
-                "names are not those that the model was fitted with: leave names out"
+                "names differ from those that the model was fitted with: leave names out"
             )
         return cls(layers, prototypes, terms, read)
 
     # -- meanings ---------------------------------------------------------------------------
 
     def explain(self, document: Any, k: int) -> Meaning:
-        """What a text means; or, to a model of matrices, words or one row."""
+        """The meaning of a text or, for a model of matrices, of words or one row."""
         if self.analyze is not None:
             return self._explain_text(document, k, self.analyze)
         if _is_words(document):
@@ -107,7 +106,7 @@ class Reader:
         return self._explain_row(self.read(_one_row(document)), k)
 
     def _explain_text(self, text: Any, k: int, analyze: Callable[[str], list[str]]) -> Meaning:
-        """A single word has to be known; a longer text may have no known word."""
+        """A single word must be known; a longer text may have no known word."""
         if not isinstance(text, str):
             raise InvalidTypeError(
                 f"explain takes one text, a string, got {type(text).__name__}: explain texts one "
@@ -122,9 +121,9 @@ class Reader:
         return self.meaning(row, text, k, unknown)
 
     def _explain_words(self, words: str | Sequence[str], k: int) -> Meaning:
-        """Words counted once for each time they come.
+        """Count each word as often as it occurs.
 
-        A string is one term if the model has it, else words with blanks between them.
+        A string is one term if the model has it, else it is split at blanks.
         """
         if isinstance(words, str):
             text = words
@@ -148,7 +147,7 @@ class Reader:
         return self.meaning(row, " ".join(names) + (" …" if len(columns) > 8 else ""), k)
 
     def meaning(self, row: Matrix, text: str, k: int, unknown: Sequence[str] = ()) -> Meaning:
-        """What a document, a matrix of one row, means."""
+        """The meaning of a document, given as a matrix with one row."""
         check_integer("k", k)
         trace = Trace.of(row, self.layers)
         layers = tuple(self._layer(trace, depth, k) for depth in range(1, len(self.layers) + 1))
@@ -172,11 +171,11 @@ class Reader:
     # -- rankings ---------------------------------------------------------------------------
 
     def similar(self, word: Any, k: int, layer: int | None) -> RankedTerms:
-        """Terms whose values point the same way as those of a term."""
+        """Terms with values in a similar direction."""
         column, depth = self.column(word), self._depth(layer)
         check_integer("k", k)
         first = self.frequency
-        if first is None:  # prototypes are chosen for being common
+        if first is None:  # prototypes are common terms
             first = np.isin(np.arange(len(self.terms)), self.prototypes)
         lengths = self.lengths if depth == len(self.layers) else None
         places, values = cosines(self.layers[:depth], column, k, self.weigh, first, lengths)
@@ -184,7 +183,7 @@ class Reader:
         return self._ranked(title, "similarity", places, values)
 
     def cohort(self, prototype: Any, k: int, layer: int | None, rare: bool) -> RankedTerms:
-        """Terms that a prototype is rebuilt from."""
+        """Terms that a prototype is reconstructed from."""
         column, depth = self._prototype(prototype), self._depth(layer)
         check_integer("k", k)
         place = int(np.searchsorted(self.prototypes, column))
@@ -198,7 +197,7 @@ class Reader:
         return self._ranked(title, "value", order, values[order])
 
     def vectors(self, words: Iterable[Any], layer: int | None = None) -> Array:
-        """The values of words, each a document of its own, bias subtracted: words × prototypes."""
+        """Values of one-word documents without the bias: words × prototypes."""
         places = np.array([self.column(word) for word in words], dtype=np.intp)
         return values_of(self.layers[: self._depth(layer)], places, self.weigh)
 
@@ -215,14 +214,14 @@ class Reader:
     # -- names ------------------------------------------------------------------------------
 
     def _counted(self, columns: Sequence[int]) -> Any:
-        """A document of these terms, each counted as often as it comes."""
+        """A document of these terms, each counted as often as it occurs."""
         counted, counts = np.unique(np.asarray(columns, dtype=np.intp), return_counts=True)
         dtype = self.layers[0].coef_.dtype
         cells = (counts.astype(dtype), (np.zeros(len(counted), dtype=np.intp), counted))
         return sp.csr_array(cells, shape=(1, len(self.terms)))
 
     def find(self, term: Any) -> int | None:
-        """The column of a term, or of a number of a column; None if there is none."""
+        """The column of a term or column number; None if there is none."""
         if isinstance(term, str):
             found = np.flatnonzero(self.terms == term)
             return int(found[0]) if len(found) else None
@@ -231,7 +230,7 @@ class Reader:
         raise InvalidParameterError(f"expected a term or the number of a column, got {term!r:.60}")
 
     def column(self, term: Any) -> int:
-        """The column of a term as people write it: ``Nasdaq`` is ``nasdaq`` to most models."""
+        """The column of a term as a user writes it: most models read ``Nasdaq`` as ``nasdaq``."""
         found = self.find(term)
         if found is None and isinstance(term, str) and self.analyze is not None:
             terms = self.analyze(term)
@@ -249,7 +248,7 @@ class Reader:
             raise InvalidParameterError(
                 f"{name!r} is a term but not one of the {len(self.prototypes):,} prototypes: "
                 f"nothing is translated into it; similar_terms({name!r}) has its neighbours"
-                + (f". Prototypes spelled like it: {', '.join(near)}" if near else "")
+                + (f". Prototypes with a similar spelling: {', '.join(near)}" if near else "")
             )
         return found
 
@@ -260,7 +259,7 @@ class Reader:
                 f"there is no column {term}: columns go from 0 to {len(self.terms) - 1}", str(term)
             )
         near = near_spellings(term, self.terms)
-        what = f"near spellings: {', '.join(near)}" if near else "no known term is spelled alike"
+        what = f"similar spellings: {', '.join(near)}" if near else "no term has a similar spelling"
         n = f"{len(self.terms):,}"
         return UnknownTermError(
             f"{term!r:.80} is not among the {n} terms of this model: {what} ({self.hint})",
@@ -270,29 +269,29 @@ class Reader:
 
 
 class Readable(ABC):
-    """``similar_terms`` and ``cohort`` for any model that can give a :class:`Reader`."""
+    """``similar_terms``, ``cohort`` and ``explore`` for models that have a :class:`Reader`."""
 
     @abstractmethod
     def _reader(self, names: Any = None) -> Reader:
-        """What the fitted model has learned, with the names of its terms."""
+        """A reader of the fitted model, with names for its terms."""
 
     def similar_terms(
         self, word: Any, k: int = 10, *, layer: int | None = None, names: Any = None
     ) -> RankedTerms:
-        """Terms with a similar meaning: those whose values have the largest cosine with a word's.
+        """Terms with a similar meaning, by the cosine of their values.
 
-        Of terms that are equally similar, the more frequent ones come first.
+        Of equally similar terms, the more frequent ones come first.
 
         Parameters
         ----------
         word : a term, or the number of its column
-        k : at most this many terms
-        layer : whose values to compare; by default the last layer's
+        k : maximum number of terms
+        layer : layer to compare in; by default the last
         names : names of the columns, for a model of matrices that was fitted without names
 
         Raises
         ------
-        UnknownTermError : the model does not know the word; the message has near spellings
+        UnknownTermError : if the model does not know the word; the message has similar spellings
         """
         return self._reader(names).similar(word, k, layer)
 
@@ -309,34 +308,34 @@ class Readable(ABC):
 
         Parameters
         ----------
-        prototype : a term among the prototypes, or the number of its column
-        k : at most this many words
-        layer : whose values to compare; by default the last layer's
-        rare : leave out words that are prototypes themselves. If every term is a prototype, all
-            terms but the prototype itself are ranked.
+        prototype : a prototype, or the number of its column
+        k : maximum number of words
+        layer : layer to compare in; by default the last
+        rare : leave out words that are prototypes themselves. If every term is a prototype, only
+            the prototype itself is left out.
         names : names of the columns, for a model of matrices that was fitted without names
         """
         return self._reader(names).cohort(prototype, k, layer, rare)
 
     def explore(self, documents: Any = None, labels: Any = None, *, metadata: Any = None) -> Any:
-        """A page to look at the model with: words, documents, a map of them, how good it is.
+        """A page to explore the model: words, documents, a map of them, and its accuracy.
 
-        A notebook shows it; ``.save("page.html")`` keeps it. It is one file that needs no server
-        and no network. ``dcot explore`` on the command line serves the same page without its
-        limits (2000 documents, 4000 words).
+        A notebook shows the page; ``.save("page.html")`` writes it as one file that needs no
+        server and no network. The command ``dcot explore`` serves the same page without its limits
+        (2000 documents, 4000 words).
 
         Parameters
         ----------
-        documents : texts to look at, optional
-        labels : a class for each, or None
-        metadata : a dict for each, to colour the map by
+        documents : texts, optional
+        labels : a class or None for each document
+        metadata : a dict for each document, to colour the map by
         """
-        # by name: the page is made of everything else, and imports go one way
+        # imported by name, because dcot.web is above this package
         return import_module("dcot.web.explore.export").page_of(self, documents, labels, metadata)
 
 
 def refuse_names(names: Any) -> None:
-    """An error if names are given to a model that reads texts."""
+    """Raise an error if names are passed to a model that reads texts."""
     if names is not None:
         raise InvalidParameterError(
             "names are for models of matrices: this one reads texts and knows its terms; leave "
@@ -345,7 +344,7 @@ def refuse_names(names: Any) -> None:
 
 
 def near_spellings(word: str, terms: Iterable[str], k: int = 5) -> list[str]:
-    """Terms spelled like a word, the nearest first.
+    """Terms with a spelling similar to a word, the most similar first.
 
     >>> near_spellings("nasdak", ["nasdaq", "oil", "nasal", "Nassau"])
     ['nasdaq', 'nasal', 'Nassau']
@@ -362,7 +361,7 @@ def near_spellings(word: str, terms: Iterable[str], k: int = 5) -> list[str]:
 
 
 def _one_row(document: Any) -> Any:
-    """A row as a matrix; a vector of numbers is one too."""
+    """A row as a matrix; it may be a vector of numbers."""
     if not sp.issparse(document) and np.ndim(document) == 1 and not hasattr(document, "columns"):
         return np.asarray(document)[None, :]
     return document

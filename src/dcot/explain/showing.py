@@ -1,21 +1,22 @@
-"""Numbers and tables for people: in a terminal, and in a notebook of any colour."""
+"""Numbers and tables for a terminal, and for a notebook in a light or dark theme."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-# Grey that is half transparent stands out from white and from black alike; text keeps its colour.
+# Half-transparent grey is visible on white and on black; text keeps its colour.
 _BAR = "rgba(128,128,128,.35)"
 _CELL = "padding:.1em .6em;text-align:left;white-space:nowrap"
 
 
 def decimals(values: Any) -> int:
-    """How many digits after the point show the largest of values to three figures.
+    """Number of decimals that show the largest value with three significant figures.
 
     >>> decimals([0.25, -0.01]), decimals([0.0042]), decimals([])
     (3, 5, 3)
@@ -32,7 +33,7 @@ def signed(value: float, digits: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of one, for people.
+    """Format a share as a percentage.
 
     >>> percent(0.123), percent(-0.004)
     ('12 %', '-0 %')
@@ -41,11 +42,9 @@ def percent(share: float) -> str:
 
 
 def columns_of_text(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
-    """Columns side by side, each as wide as it has to be."""
+    """Columns side by side, each as wide as its longest cell."""
     width = [max(map(len, [head, *cells])) for head, cells in zip(heads, columns, strict=True)]
-    depth = max(map(len, columns), default=0)
-    rows = [list(heads)]
-    rows += [[cells[row] if row < len(cells) else "" for cells in columns] for row in range(depth)]
+    rows = [heads, *zip_longest(*columns, fillvalue="")]
     lines = ["   ".join(f"{cell:<{w}}" for cell, w in zip(row, width, strict=True)) for row in rows]
     return "\n".join(line.rstrip() for line in lines)
 
@@ -56,7 +55,7 @@ def html_table(
     rows: Iterable[Sequence[Any]],
     bars: Sequence[float] = (),
 ) -> str:
-    """A table; every cell is escaped. ``bars`` (0 to 1) are drawn behind the first cells."""
+    """An HTML table with escaped cells; ``bars`` (0 to 1) are drawn behind the first cells."""
     head = "".join(f'<th style="{_CELL}">{escape(str(cell))}</th>' for cell in heads)
     body = []
     for number, row in enumerate(rows):
@@ -76,7 +75,7 @@ def html_table(
 
 
 def html_block(title: str, notes: Iterable[str], tables: Iterable[str]) -> str:
-    """A title, tables side by side as far as there is room, and notes below."""
+    """A title, tables side by side if there is room, and notes below."""
     below = "".join(f'<div style="opacity:.75">{escape(note)}</div>' for note in notes)
     side_by_side = "".join(f"<div>{table}</div>" for table in tables)
     return (

@@ -1,10 +1,10 @@
-"""One document on its way through the layers, and the way back, to shares of its words.
+"""Follow a document through the layers, and attribute its values to its words.
 
-The rule. What the empty document gives is the bias; the rest is shared out among the words.
-Without squashing a layer is linear, and a word's share is its weight times what a unit of it adds.
-Squashing is replaced by the straight line through two points that are known, the empty document
-and this one: its slope is the document's own, and is held. Then everything is linear again, and
-the shares add up to what the document gives, exactly.
+The values of the empty document are the bias; the rest is divided among the words. Without
+squashing a layer is linear, and the share of a word is its weight times the effect of one unit of
+it. Squashing is replaced by a straight line through two known points, the empty document and this
+one. With this slope fixed everything is linear again, so the shares add up exactly to the values
+of the document.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Trace:
-    """A document and the empty one in every layer, in float64 whatever the layers are in.
+    """A document and the empty document in every layer, always in float64.
 
     Attributes
     ----------
-    columns, weights : the document's terms
-    empty, added : what each layer gives for the empty document, and what this one adds to it
-    slopes : of each layer's squashing, from the empty document to this one
+    columns, weights : terms of the document
+    empty, added : outputs of each layer for the empty document, and what this document adds
+    slopes : slope of each layer's squashing, from the empty document to this one
     """
 
     layers: Sequence[Layer]
@@ -43,7 +43,7 @@ class Trace:
 
     @classmethod
     def of(cls, row: Matrix, layers: Sequence[Layer]) -> Trace:
-        """Follow a document, a matrix of one row."""
+        """Follow a document, given as a matrix with one row."""
         row = sp.csr_array(row)
         present = row.data != 0
         columns, weights = row.indices[present], row.data[present].astype(np.float64)
@@ -64,13 +64,13 @@ class Trace:
         return cls(layers, columns, weights, empty, added, slopes)
 
     def outputs(self, depth: int) -> Array:
-        """What a layer gives for the document, 1 for the first."""
+        """Outputs of a layer for the document; layers count from 1."""
         return np.asarray(self.empty[depth - 1] + self.added[depth - 1])
 
     def handed_back(self, depth: int, amounts: Array) -> Array:
-        """What a unit in front of layer 1's squashing adds to ``amounts`` of a layer's values.
+        """The effect of one unit before layer 1's squashing on ``amounts`` of a layer's values.
 
-        ``amounts`` has the layer's prototypes in its last axis, and so has the result.
+        The last axis of ``amounts`` and of the result are the prototypes.
         """
         parts = np.asarray(amounts, dtype=np.float64) * self.slopes[depth - 1]
         for number in range(depth - 1, 0, -1):
@@ -79,17 +79,17 @@ class Trace:
         return parts
 
     def shares(self, depth: int, amounts: Array) -> Array:
-        """Each word's share in ``amounts`` (targets × prototypes) of a layer: words × targets."""
+        """Shares of words (words × targets) in ``amounts`` (targets × prototypes) of a layer."""
         rows = self.layers[0].coef_[self.columns].astype(np.float64) * self.weights[:, None]
         return np.asarray(rows @ np.atleast_2d(self.handed_back(depth, amounts)).T)
 
 
 def _line(squash: str, at: Array, step: Array) -> tuple[Array, Array]:
-    """Slope of the squashing from ``at`` to ``at + step``, and its value where it starts."""
+    """Slope of the squashing from ``at`` to ``at + step``, and its value at the start."""
     if squash != "tanh":
         return np.ones_like(at), at
     start = np.tanh(at)
-    # tanh(a + s) − tanh(a), without the difference of numbers that may be nearly equal
+    # tanh(a + s) − tanh(a), without subtracting nearly equal numbers
     rise = np.tanh(step) * (1 - start * np.tanh(at + step))
     moved = step != 0
     return np.where(moved, rise / np.where(moved, step, 1.0), 1 - start**2), start

@@ -1,7 +1,7 @@
-"""Fitted models for places without dcot: ONNX, and a scorer that needs NumPy alone.
+"""Export fitted models to ONNX, or to a scorer that needs only NumPy.
 
-Both compute what the model computes: a vectorizer or ``DCoT`` its features, a classifier its
-probabilities.
+The exported model computes the features of a vectorizer or ``DCoT``, or the probabilities of a
+classifier.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from dcot.runtime.files import atomic_file, write_atomically
 
 __all__ = ["to_numpy", "to_onnx"]
 
-_LARGEST = 2**31 - 2**20  # bytes that one file of ONNX can hold
+_LARGEST = 2**31 - 2**20  # bytes that an ONNX file can hold
 
 
 def to_onnx(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model as one file of ONNX.
+    """Write a model as an ONNX file.
 
     Parameters
     ----------
     model : a fitted DCoT, DCoTVectorizer or DCoTClassifier
-        From texts, the input ``counts`` has a column for each term, in the order of
-        ``model.vocabulary_``; from a matrix, the input ``documents`` has its columns. The output
-        is ``features``, or ``probabilities`` with a column for each class. Terms and classes are
-        in the file's metadata, as JSON.
-    path : the file, such as ``model.onnx``; it is replaced in one step
+        If it was fitted to texts, the input ``counts`` has a column for each term, in the order of
+        ``model.vocabulary_``; if it was fitted to a matrix, the input ``documents`` has its
+        columns. The output is ``features``, or ``probabilities`` with a column for each class.
+        Terms and classes are in the metadata of the file, as JSON.
+    path : the file, such as ``model.onnx``; it is replaced atomically
 
     Raises
     ------
-    MissingExtraError : onnx is not installed
-    NotAvailableError : the classifier needs the vectors of an encoder beside the terms
-    OutOfMemoryError : the weights are larger than one file of ONNX can be, 2 GB
+    MissingExtraError : if onnx is not installed
+    NotAvailableError : if the classifier needs the vectors of an encoder
+    OutOfMemoryError : if the weights exceed 2 GB, the limit of an ONNX file
 
     Examples
     --------
@@ -54,35 +54,35 @@ def to_onnx(model: Model, path: str | os.PathLike[str]) -> None:
     size = sum(array.nbytes for array in program.arrays.values())
     if size > _LARGEST:
         raise OutOfMemoryError(
-            f"the weights take {size / 1e9:.1f} GB, and a file of ONNX holds 2 GB: fit with fewer "
-            "n_prototypes, or with min_df or max_features"
+            f"the weights take {size / 1e9:.1f} GB, and an ONNX file holds at most 2 GB: fit with "
+            "fewer n_prototypes, or with min_df or max_features"
         )
     write_atomically(path, onnx_graph.serialized(program))
 
 
 def to_numpy(model: Model, folder: str | os.PathLike[str]) -> None:
-    """Write a model as a folder with ``scorer.py``, which needs NumPy alone, and its weights.
+    """Write a model as a folder with its weights and ``scorer.py``, which needs only NumPy.
 
     ``Scorer()`` in that file has ``transform``, ``predict_proba`` and ``predict`` for texts, or for
-    mappings of terms to counts; the file shows how.
+    mappings from terms to counts.
 
     Parameters
     ----------
     model : a DCoTVectorizer or DCoTClassifier, fitted to texts
-    folder : where the two files go; it is created
+    folder : folder for the two files; it is created if needed
 
     Raises
     ------
-    NotAvailableError : the classifier needs the vectors of an encoder beside the terms
+    NotAvailableError : if the classifier needs the vectors of an encoder
 
     Notes
     -----
     With a function as ``analyzer`` or ``strip_accents``, or with ``token_pattern="unicode"``, the
-    scorer takes counts of terms only: it cannot hold the function.
+    scorer takes only counts of terms, because it cannot contain the function.
     """
     program = Program.of(model)
     if program.settings["analysis"] is None:
-        raise InvalidParameterError("to_numpy takes a model of texts, and this one takes a matrix")
+        raise InvalidParameterError("to_numpy needs a model of texts, and this one reads a matrix")
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     text = json.dumps(program.settings, ensure_ascii=False).encode()

@@ -1,4 +1,4 @@
-"""A program as a graph of ONNX."""
+"""A program as an ONNX graph."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dcot.export.program import Program
 Array = NDArray[Any]
 
 OPSET = 18
-_IR_VERSION = 8  # of ONNX 1.12: older runtimes can read it
+_IR_VERSION = 8  # that of ONNX 1.12, which older runtimes can read
 
 
 def serialized(program: Program) -> bytes:
-    """The file of a program."""
+    """The bytes of an ONNX file."""
     graph = _Graph(program.dtype)
     text = program.settings["weighting"] is not None
     start = "counts" if text else "documents"
@@ -39,7 +39,7 @@ def serialized(program: Program) -> bytes:
 
 
 class _Graph:
-    """Nodes and constants; values are names."""
+    """Nodes and constants of a graph; values are referred to by name."""
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = np.dtype(dtype)
@@ -53,19 +53,19 @@ class _Graph:
         return name
 
     def call(self, operator: str, *inputs: Any, **attributes: Any) -> str:
-        """Add a node; numbers and arrays among its inputs become constants."""
+        """Add a node; inputs that are numbers or arrays become constants."""
         name = f"n{len(self.nodes)}"
         names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         self.nodes.append(helper.make_node(operator, names, [name], **attributes))
         return name
 
     def sum(self, values: str) -> str:
-        """Of each row, as a column."""
+        """Sums of rows, as a column."""
         axes = self.constant([1], np.int64)
         return self.call("ReduceSum", values, axes, keepdims=1)
 
     def inverse_lengths(self, rows: str) -> str:
-        """One over the length of each row, and zero for rows of zeros, as a column."""
+        """One over the lengths of rows, or zero for rows of zeros, as a column."""
         return self.inverse(self.call("Sqrt", self.sum(self.call("Mul", rows, rows))))
 
     def inverse(self, values: str) -> str:

@@ -1,4 +1,4 @@
-"""What a fitted model computes, as arrays and JSON: from counts to features or probabilities."""
+"""A fitted model as arrays and JSON: all it takes to compute features or probabilities."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ Model = DCoT | DCoTVectorizer | DCoTClassifier
 
 @dataclass(frozen=True)
 class Program:
-    """Arrays by name, and settings that JSON can hold.
+    """Arrays by name, and settings as JSON values.
 
     Attributes
     ----------
-    arrays : ``idf``; ``coef0``, ``intercept0``, ``mean0`` and so on of the layers; ``components``;
-        ``weights`` and ``bias`` of the classifier; ``vectors`` and ``vectors_mean`` of its words
+    arrays : ``idf``; ``coef0``, ``intercept0``, ``mean0`` and so on for the layers;
+        ``components``; ``weights`` and ``bias`` of the classifier; ``vectors`` and
+        ``vectors_mean`` of its word vectors
     settings : ``analysis``, ``weighting``, ``terms`` (None for models of a matrix), ``layers``,
         ``output``, ``normalize``, ``input_weight``, and ``classifier`` or None
-    dtype : the precision of the model
-    n_terms : columns of the documents
+    dtype : precision of the model
+    n_terms : number of columns of the documents
     """
 
     arrays: Mapping[str, Array]
@@ -80,13 +81,13 @@ def _text(pipeline: TextPipeline | None) -> Part:
 
 
 def _analysis(counter: TermCounter) -> dict[str, Any]:
-    """How texts are cut into terms; ``"refused"`` says why a scorer cannot."""
+    """How texts are split into terms; ``"refused"`` is the reason if a scorer cannot do it."""
     pattern, shortest = counter.token_pattern, counter.min_word_length
     if shortest is not None and pattern == DEFAULT_PATTERN:
         pattern = rf"(?u)\b\w{{{shortest},}}\b"
     refused = None
     if callable(counter.analyzer) or callable(counter.strip_accents):
-        refused = "it is analyzed by a function, which a file cannot hold"
+        refused = "the model uses a function to analyze texts, which a file cannot hold"
     elif counter.analyzer == "word" and pattern == UNICODE_PATTERN:
         refused = "token_pattern='unicode' needs dcot"
     return {
@@ -134,8 +135,8 @@ def _classifier(fitted: FittedClassifier | None) -> Part:
     if beside is not None:
         if beside.table is None:
             raise NotAvailableError(
-                "this classifier uses vectors of documents beside their terms, which an exported "
-                "model has not: fit it without embedding, or with vectors of words"
+                "this classifier needs vectors of documents, which an exported model does not "
+                "have: fit it without an embedding, or with word vectors"
             )
         arrays |= {"vectors": beside.table, "vectors_mean": beside.mean}
         settings["vectors_weight"] = float(beside.weight)

@@ -1,4 +1,4 @@
-"""A dcot model that needs NumPy alone. Keep this file beside ``weights.npz``.
+"""A dcot model that needs only NumPy. Keep this file next to ``weights.npz``.
 
     from scorer import Scorer
 
@@ -7,7 +7,7 @@
     model.predict_proba(["a text"])  # a column for each of model.classes
     model.transform(["a text"])  # features
 
-Instead of a text, a mapping of terms to counts will do: ``model.transform([{"oil": 2}])``.
+A document can also be a mapping from terms to counts: ``model.transform([{"oil": 2}])``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SPACES = re.compile(r"\s\s+")
 
 
 class Scorer:
-    """What ``dcot.export.to_numpy`` has written, for texts one by one."""
+    """A model written by ``dcot.export.to_numpy``."""
 
     def __init__(self, path: str | Path | None = None) -> None:
         path = Path(__file__).with_name("weights.npz") if path is None else Path(path)
@@ -48,7 +48,7 @@ class Scorer:
         return np.array([self._probabilities(document) for document in documents])
 
     def predict(self, documents: Iterable[str | Mapping[str, float]]) -> list[Any]:
-        """The most probable class of each document; with several labels, all above one half."""
+        """The most probable class of each document; for several labels, all above one half."""
         found = [self._probabilities(document) for document in documents]
         if self.settings["classifier"]["exclusive"]:
             return [self.classes[int(row.argmax())] for row in found]
@@ -60,7 +60,7 @@ class Scorer:
         """The terms of a text, known or not."""
         how = self.settings["analysis"]
         if how["refused"]:
-            raise ValueError(f"texts cannot be counted here: {how['refused']}; give counts")
+            raise ValueError(f"texts cannot be counted here: {how['refused']}; pass counts")
         text = text.lower() if how["lowercase"] else text
         if how["strip_accents"] and not text.isascii():
             text = unicodedata.normalize("NFKD", text)
@@ -128,7 +128,7 @@ class Scorer:
     def _probabilities(self, document: str | Mapping[str, float]) -> Any:
         settings, arrays = self.settings["classifier"], self.arrays
         if settings is None:
-            raise ValueError("this model gives features, not classes: use transform")
+            raise ValueError("this model computes features, not classes: use transform")
         columns, x = self._weighted(document)
         features = self._features(columns, x)
         if "vectors" in arrays:
@@ -156,7 +156,7 @@ def _grams(text: str, low: int, high: int) -> list[str]:
 
 
 def _padded_grams(word: str, low: int, high: int) -> list[str]:
-    """A word shorter than n is one n-gram, once."""
+    """Character n-grams of a padded word; a word shorter than n is a single n-gram."""
     grams: list[str] = []
     for n in range(low, high + 1):
         if n >= len(word):

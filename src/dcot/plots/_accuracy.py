@@ -16,13 +16,13 @@ from dcot.runtime.extras import require
 def accuracy_bars(
     accuracies: Mapping[str, Sequence[float]], *, ax: Any = None, title: str = ""
 ) -> Any:
-    """Draw the mean accuracy of each system, and every draw as a dot.
+    """Draw the mean accuracy of each system as a bar, and every draw as a dot.
 
     Parameters
     ----------
-    accuracies : system → accuracy (0 to 1) in each draw; the last system is drawn dark
-    ax : matplotlib axes to draw on; a new figure if not given
-    title : above it
+    accuracies : accuracy (0 to 1) in each draw, by system; the last system is drawn dark
+    ax : matplotlib axes to draw on; by default those of a new figure
+    title : title of the figure
 
     Returns
     -------
@@ -61,15 +61,15 @@ def label_curves(
     ax: Any = None,
     title: str = "",
 ) -> Any:
-    """Draw mean accuracy by number of labels; bars are one standard deviation over the draws.
+    """Draw mean accuracy by number of labels; bars are one standard deviation over draws.
 
     Parameters
     ----------
-    curves : system → number of labels → accuracy (0 to 1) in each draw; the last system is drawn
-        boldest. One without numbers is not drawn, but keeps its style: for panels side by side
-    label : of the vertical axis
-    ax : matplotlib axes to draw on; a new figure if not given
-    title : above it
+    curves : accuracy (0 to 1) in each draw, by system and number of labels; the last system is
+        drawn boldest. An empty system is not drawn but keeps its style, for several panels
+    label : label of the vertical axis
+    ax : matplotlib axes to draw on; by default those of a new figure
+    title : title of the figure
 
     Returns
     -------
@@ -77,7 +77,7 @@ def label_curves(
     """
     budgets = sorted({budget for curve in curves.values() for budget in curve})
     if not budgets or any(not len(draws) for curve in curves.values() for draws in curve.values()):
-        raise InvalidInputError("expected numbers of labels, and draws for each of them")
+        raise InvalidInputError("expected numbers of labels, with at least one draw each")
     ax = axes_of(ax, 5.6, 3.8)
     last = len(curves) - 1
     ends: list[tuple[float, float, str, dict[str, Any]]] = []
@@ -90,7 +90,7 @@ def label_curves(
         ours = number == last
         colour = OURS if ours else COLOURS[number % len(COLOURS)]
         ax.errorbar(
-            xs,  # slightly side by side, so that no bar hides another
+            xs,  # slightly shifted, so that no bar hides another
             means,
             yerr=[values.std(ddof=1) if len(values) > 1 else 0 for values in draws],
             label=name,
@@ -123,7 +123,7 @@ def label_curves(
 
 
 def _set_ticks(ax: Any, budgets: Sequence[int]) -> None:
-    """A tick for each number of labels, named where there is room."""
+    """A tick for each number of labels, with its number if there is room."""
     places = np.array(budgets, dtype=np.float64)
     if budgets[0] > 0:
         ax.set_xscale("log")
@@ -138,7 +138,7 @@ def _set_ticks(ax: Any, budgets: Sequence[int]) -> None:
 
 
 def _name_ends(ax: Any, ends: Sequence[tuple[float, float, str, dict[str, Any]]]) -> None:
-    """The name of each curve at its right end; names that would overlap are moved apart."""
+    """Write the name of each curve at its right end, without overlaps."""
     low, high = ax.get_ylim()
     points = ax.get_window_extent().height * 72 / ax.figure.dpi
     room = 11.5 * (high - low) / points
@@ -176,16 +176,16 @@ def noise_heatmap(
     ax: Any = None,
     title: str = "",
 ) -> Any:
-    """Draw a cell for each layer and noise level, dark where it is good, the best one framed.
+    """Draw a cell for each layer and noise level, darker for better values, with a framed best.
 
     Parameters
     ----------
-    values : layers × noise levels; NaN where there is nothing to show
-    noises, layers : of the columns and rows; layers are counted from 1 if not given
-    label : what the values are
+    values : layers × noise levels; NaN for missing values
+    noises, layers : labels of columns and rows; by default layers are numbered from 1
+    label : name of the values
     better : {"higher", "lower"}
-    ax : matplotlib axes to draw on; a new figure if not given
-    title : above it
+    ax : matplotlib axes to draw on; by default those of a new figure
+    title : title of the figure
 
     Returns
     -------
@@ -216,7 +216,7 @@ def noise_heatmap(
         ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
     if known.any():
         row, column = np.unravel_index(np.argmax(np.where(known, good, -np.inf)), grid.shape)
-        for ink, width in (("black", 5), ("white", 1.5)):  # seen on dark cells and on light ones
+        for ink, width in (("black", 5), ("white", 1.5)):  # visible on dark and light cells
             frame = {"fill": False, "edgecolor": ink, "linewidth": width, "zorder": 3}
             ax.add_patch(_cell(row, column, 0.93, **frame))
     ax.set_xlim(-0.5, len(noises) - 0.5)
@@ -227,12 +227,12 @@ def noise_heatmap(
     ax.set_xlabel("noise")
     ax.set_ylabel("layers")
     ax.spines[:].set_visible(False)
-    ax.set_title(f"{title}\n{label}, best one framed".strip(), fontsize=10)
+    ax.set_title(f"{title}\n{label}, best framed".strip(), fontsize=10)
     return ax.figure
 
 
 def _colour(shade: float) -> tuple[float, ...]:
-    """From nearly white to dark blue: one hue, so the order is seen in print as well."""
+    """From nearly white to dark blue: one hue, so that print keeps the order."""
     light, dark = (0.96, 0.97, 0.99), (0.0, 0.27, 0.45)
     return tuple(one + shade * (other - one) for one, other in zip(light, dark, strict=True))
 
@@ -243,7 +243,7 @@ def _cell(row: Any, column: Any, size: float = 1.0, **style: Any) -> Any:
 
 
 def _digits(values: Any) -> int:
-    """Digits after the point that tell the values apart."""
+    """Decimals that show the differences between values."""
     if not np.ptp(values):
         return 1
     return int(np.clip(np.round(2 - np.log10(float(np.ptp(values)))), 0, 4))

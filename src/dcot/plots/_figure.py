@@ -1,4 +1,4 @@
-"""What the figures share: axes to draw on, marks that need no colour, checks."""
+"""Axes, colours and marks that the figures share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dcot.errors import InvalidTypeError
 from dcot.explain import Meaning
 from dcot.runtime.extras import require
 
-# The colours of Okabe and Ito: apart for every kind of sight. Marks and lines differ as well, for
-# print; with more systems than marks, marks repeat.
+# The colours of Okabe and Ito, which are safe for colour-blind readers. Marks and lines differ too,
+# for print; they repeat if there are many systems.
 OURS = "#0072B2"
 QUIET = "#C4C4C4"
 COLOURS = ("#D55E00", "#009E73", "#CC79A7", "#595959", "#E69F00", "#56B4E9")
@@ -24,7 +24,7 @@ def _figure_class() -> Any:
     base = require("matplotlib.figure", "plots").Figure
 
     class Figure(base):  # type: ignore[misc, valid-type]
-        """A figure that pyplot does not keep alive, and that a notebook shows all the same."""
+        """A figure that a notebook shows, although it is made without pyplot."""
 
         def _repr_png_(self) -> bytes:
             out = BytesIO()
@@ -35,12 +35,12 @@ def _figure_class() -> Any:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """A new figure, with width and height in inches."""
+    """A new figure; width and height are in inches."""
     return _figure_class()(figsize=(width, height), layout="constrained")
 
 
 def literal(text: str) -> str:
-    """Text to be shown as it is: between two dollars, matplotlib would expect a formula.
+    """Escape dollar signs, which matplotlib would read as formulas.
 
     >>> literal("$5 to $10")
     '\\\\$5 to \\\\$10'
@@ -49,21 +49,21 @@ def literal(text: str) -> str:
 
 
 def check_meaning(given: object) -> Meaning:
-    """What ``explain`` or ``meaning`` returned, or an error that says what to pass."""
+    """Return a ``Meaning``, or raise an error that says what to pass."""
     if isinstance(given, Meaning):
         return given
     raise InvalidTypeError(
-        f"expected a Meaning, got {type(given).__name__}: pass what model.explain(text) of a "
-        "DCoTVectorizer or DCoT returns, or classifier.meaning(text) of a DCoTClassifier, whose "
-        "explain is about a decision"
+        f"expected a Meaning, got {type(given).__name__}: pass the result of explain(text) of a "
+        "DCoTVectorizer or DCoT, or of meaning(text) of a DCoTClassifier, whose explain is about a "
+        "decision"
     )
 
 
 def axes_of(ax: Any, width: float, height: float) -> Any:
-    """The axes to draw on: those given, or the only ones of a new figure."""
+    """The given axes, or those of a new figure."""
     return new_figure(width, height).subplots() if ax is None else ax
 
 
 def plain(ax: Any) -> None:
-    """Axes without a box around them."""
+    """Remove the top and right spines."""
     ax.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""A map of terms: those that mean alike lie together."""
+"""A map of terms: terms with similar meanings are close together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dcot.plots._figure import COLOURS, MARKERS, OURS, axes_of, literal
 
 Array = NDArray[Any]
 
-# Directions to try, right and left before above and below; then the same further away.
+# Directions to try: right and left before above and below, at increasing distances.
 _ANGLES = np.deg2rad([0, 180, 60, 120, -60, -120, 90, -90, 30, 150, -30, -150])
 _DISTANCES = (6, 11, 18, 27, 38, 52, 70)
 _PAD = 1.5  # pixels between names
@@ -30,21 +30,21 @@ def term_map(
     ax: Any = None,
     title: str = "",
 ) -> Any:
-    """Draw words and their nearest terms on a plane.
+    """Draw words and their most similar terms on a plane.
 
-    Every term is the direction of its values in a layer. Distances on the map are as near as can be
-    to the angles between them (metric scaling, started from the principal components: the same
-    every time, with no seed). Each word and its neighbours share a mark.
+    Distances on the map approximate the angles between the values of terms in a layer (metric
+    multidimensional scaling, started from the principal components, so the map needs no seed).
+    Each word and its neighbours share a mark.
 
     Parameters
     ----------
     model : a fitted ``DCoT``, ``DCoTVectorizer`` or ``DCoTClassifier`` that knows its terms
-    words : to draw
-    neighbours : how many of ``model.similar_terms`` to draw with each; 0 for the words alone
-    layer : whose values, by default the last layer's
+    words : words to draw
+    neighbours : number of ``model.similar_terms`` to draw with each word
+    layer : layer to compare in; by default the last
     names : names of the columns, for a model of matrices that was fitted without names
-    ax : matplotlib axes to draw on; a new figure if not given
-    title : above it
+    ax : matplotlib axes to draw on; by default those of a new figure
+    title : title of the figure
 
     Returns
     -------
@@ -84,13 +84,13 @@ def term_map(
 
 
 def plane(vectors: Array, n_iter: int = 300) -> Array:
-    """Points whose distances are near to the angles between vectors."""
+    """Points with distances close to the angles between vectors."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float64)
     angles = np.arccos(np.clip(units @ units.T, -1, 1))
     np.fill_diagonal(angles, 0)
     points = _principal(units)
-    for _ in range(n_iter):  # SMACOF: each step is the least squares of a bound, and never worse
+    for _ in range(n_iter):  # SMACOF: each step minimises an upper bound, so the error never grows
         distances = np.linalg.norm(points[:, None] - points[None, :], axis=2)
         ratio = np.divide(angles, distances, out=np.zeros_like(angles), where=distances > 1e-12)
         pull = -ratio
@@ -104,7 +104,7 @@ def _principal(vectors: Array) -> Array:
     left, scale, _ = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     points = np.zeros((len(vectors), 2))
     points[:, : min(2, len(scale))] = (left * scale)[:, :2]
-    # the sign of a component is free: the outermost point is on the right, and on top
+    # the sign of a component is arbitrary: put the outermost point on the right, or on top
     for axis in range(2):
         if points[np.abs(points[:, axis]).argmax(), axis] < 0:
             points[:, axis] *= -1
@@ -114,9 +114,9 @@ def _principal(vectors: Array) -> Array:
 def place_labels(
     ax: Any, points: Array, names: Sequence[str], bold: set[str], fontsize: float = 8.5
 ) -> None:
-    """Write a name beside each point, moved and tied by a line where it would hide another."""
+    """Write a name beside each point; a name that would overlap is moved and gets a line."""
     figure = ax.figure
-    figure.draw_without_rendering()  # settles the layout, so that pixels are what they will be
+    figure.draw_without_rendering()  # fixes the layout, so that pixels are final
     pixels = ax.transData.transform(points)
     inside = ax.get_window_extent()
     scale = figure.dpi / 72
@@ -147,7 +147,7 @@ def place_labels(
 def _free_place(
     point: Array, half: Array, others: Array, inside: Any, scale: float
 ) -> tuple[Array, Any, float]:
-    """Where a name fits: how far from its point, what it covers, and the distance tried."""
+    """A free place for a name: its offset, its box, and its distance from the point."""
     best: tuple[float, Array, Any, float] | None = None
     for distance in _DISTANCES:
         for angle in _ANGLES:

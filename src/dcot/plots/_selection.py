@@ -1,4 +1,4 @@
-"""How a classifier chose: every candidate with its error, the default and the chosen one marked."""
+"""The selection of a classifier: every candidate with its error."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def selection_results(
     """Draw ``cv_results_`` of a ``DCoTClassifier``: leave-one-out error and accuracy by candidate.
 
     Candidates are named by what they change, and sorted by error. Bars are one standard error of
-    the mean. The choice compares a candidate with the default *document by document*, which is
-    sharper than whether the bars overlap.
+    the mean. The selection compares candidates with the default *document by document*, which is
+    more sensitive than overlapping bars.
 
     Parameters
     ----------
     classifier : a fitted ``DCoTClassifier``
-    most : draw at most this many of the best, besides the default and the chosen one
-    title : above it
+    most : maximum number of candidates, besides the default and the chosen one
+    title : title of the figure
 
     Returns
     -------
@@ -88,7 +88,7 @@ def _kind(place: int, chosen: int) -> str:
 
 
 def _name(row: dict[str, Any], default: dict[str, Any]) -> str:
-    """What a candidate changes."""
+    """The settings that a candidate changes."""
     words = {"n_prototypes": "prototypes"}
     changed = [
         str(value) if name == "features" else f"{words.get(name, name)} {value:g}"
@@ -106,7 +106,7 @@ def _legend(figure: Any, chosen: int) -> None:
         line([], [], color="black", linestyle="", label=names.get(kind, kind), **_MARKS[kind])
         for kind in kinds
     ]
-    handles.append(line([], [], color="0.6", linestyle="--", label="the default's value"))
+    handles.append(line([], [], color="0.6", linestyle="--", label="value of the default"))
     figure.legend(
         handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=9
     )

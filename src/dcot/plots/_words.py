@@ -29,15 +29,15 @@ def word_columns(
     """Draw a column of prototypes under each word, the strongest on top.
 
     ``word_columns([model.explain(word) for word in ("", "nasdaq", "opec")])`` is the paper's figure
-    of reconstructions, the bias first.
+    of reconstructions, with the bias first.
 
     Parameters
     ----------
-    columns : what ``model.explain`` (of a classifier: ``model.meaning``) returns for some words, or
-        a mapping word → (prototype, value) in decreasing order of value
-    layer, k : which layer to draw, and how many prototypes
-    ax : matplotlib axes to draw on; a new figure if not given
-    title : above it all
+    columns : results of ``model.explain`` (for a classifier, ``model.meaning``) for some words, or
+        a mapping from words to lists of (prototype, value), by decreasing value
+    layer, k : layer to draw, and number of prototypes
+    ax : matplotlib axes to draw on; by default those of a new figure
+    title : title of the figure
 
     Returns
     -------
@@ -45,7 +45,7 @@ def word_columns(
     """
     named = columns if isinstance(columns, Mapping) else _columns(columns, layer, k)
     if not named:
-        raise InvalidInputError("there are no words to draw: give at least one")
+        raise InvalidInputError("there are no words to draw: pass at least one")
     depth = max(len(column) for column in named.values())
     widths = [_width(word, column) for word, column in named.items()]
     ax = axes_of(ax, sum(widths), 0.3 * depth + 1)
@@ -58,7 +58,7 @@ def word_columns(
         )
         for row, (prototype, value) in enumerate(column):
             strength = max(value, 0.0) / largest
-            # the shade says how strong; the order says it too, for those who see no shades
+            # the shade shows the strength, and so does the order
             ax.barh(
                 row,
                 0.94 * width,
@@ -84,7 +84,7 @@ def _columns(meanings: Iterable[Meaning], layer: int, k: int) -> Columns:
 
 
 def _width(word: str, column: Sequence[tuple[str, float]]) -> float:
-    """Inches for a column: 9 points of type are about an eleventh of an inch a letter."""
+    """Width of a column in inches: a letter of 9 points is about an eleventh of an inch wide."""
     longest = max([1.2 * len(word), *(len(name) for name, _ in column)])
     return max(1.2, 0.3 + longest / 11)
 
@@ -96,13 +96,13 @@ _ADDED = {"facecolor": "#B3D5EA", "hatch": "////", "edgecolor": OURS, "linewidth
 def document_layers(meaning: Meaning, *, k: int = 12, title: str | None = None) -> Any:
     """Draw a document's words beside the strongest prototypes of every layer.
 
-    Dark bars are words of the document itself; hatched ones were added by the model.
+    Dark bars are words of the document itself; hatched bars were added by the model.
 
     Parameters
     ----------
-    meaning : what ``model.explain`` (of a classifier: ``model.meaning``) returns
-    k : how many words, and prototypes of each layer, at most
-    title : above it all; by default the document, shortened
+    meaning : result of ``model.explain`` (for a classifier, ``model.meaning``)
+    k : maximum number of words, and of prototypes per layer
+    title : title of the figure; by default the shortened document
 
     Returns
     -------

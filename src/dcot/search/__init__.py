@@ -1,4 +1,4 @@
-"""Search: the documents nearest to a query, by what words mean and by the words themselves."""
+"""Search: the documents nearest to a query, by meaning and by words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a caller gives, documents and queries, to the vectors that are compared."""
+"""Read documents and queries, and encode them as the vectors that are compared."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from dcot.vectorizer import DCoTVectorizer
 Array = npt.NDArray[Any]
 
 DOCUMENTS_PER_BLOCK = 4096  # encoded at a time
-ROWS_PER_BLOCK = 2048  # scaled at a time: no second copy of a large matrix in double precision
+ROWS_PER_BLOCK = 2048  # scaled at a time, to avoid a large copy in double precision
 
 
 class Transformer(Protocol):
-    """Whatever makes features of documents."""
+    """Anything that turns documents into features."""
 
     def transform(self, X: Any) -> Any: ...
 
@@ -33,7 +33,7 @@ class Transformer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Documents or queries as texts or as the rows of a matrix: the other one is None."""
+    """Documents or queries, either as texts or as the rows of a matrix."""
 
     texts: list[str] | None
     matrix: Any = None
@@ -43,9 +43,9 @@ class Batch:
 
 
 def read_documents(documents: Any, expects_texts: bool | None) -> Batch:
-    """Documents for an index of texts (True), of features (False), or not decided yet (None)."""
+    """Read documents for an index of texts (True), of features (False), or undecided (None)."""
     if isinstance(documents, str):
-        raise InvalidInputError("documents must be several: put a single text into a list")
+        raise InvalidInputError("documents must be a list: put a single text into one")
     given = _are_texts(documents)
     if hasattr(documents, "__len__") and not sp.issparse(documents) and not len(documents):
         given = given if expects_texts is None else expects_texts
@@ -53,22 +53,22 @@ def read_documents(documents: Any, expects_texts: bool | None) -> Batch:
     if expects_texts is not None and given != expects_texts:
         kinds = ("rows of numbers", "texts")
         raise InvalidInputError(
-            f"this index is one of {kinds[expects_texts]}, and got {kinds[given]}: an index "
-            "holds documents of one kind"
+            f"this index holds {kinds[expects_texts]}, and got {kinds[given]}: all documents of "
+            "an index must be of one kind"
         )
     if given:
         return Batch([text for batch in batches(documents) for text in batch.to_list()])
     matrix = documents if sp.issparse(documents) else _as_array(documents)
     if matrix.ndim != 2:
         raise InvalidInputError(
-            "documents must be texts, or a matrix with a row for each, got an array with "
+            "documents must be texts or a matrix with a row for each, got an array with "
             f"{matrix.ndim} dimensions"
         )
     return Batch(None, matrix)
 
 
 def read_queries(queries: Any, expects_texts: bool | None) -> tuple[bool, Batch]:
-    """Whether it is a single query, and the queries."""
+    """Read queries, and tell whether there is a single one."""
     if isinstance(queries, str):
         if expects_texts is False:
             raise InvalidInputError(
@@ -87,7 +87,7 @@ def _as_array(rows: Any) -> Array:
     try:
         return np.asarray(rows)
     except ValueError as error:  # rows of several lengths
-        raise InvalidInputError(f"got rows that make no matrix: {error}") from error
+        raise InvalidInputError(f"the rows do not form a matrix: {error}") from error
 
 
 def _are_texts(documents: Any) -> bool:
@@ -100,7 +100,7 @@ def _are_texts(documents: Any) -> bool:
 
 
 def counter_of(model: Transformer | None) -> TermCounter:
-    """What counts the words of documents; its columns begin with the model's."""
+    """A counter of words; its first columns are those of the model."""
     if isinstance(model, DCoTVectorizer):
         return model.counter_
     return TermCounter(dtype=np.float32).restore_terms([], 0)
@@ -110,11 +110,11 @@ def counter_of(model: Transformer | None) -> TermCounter:
 
 
 def encode_texts(model: Transformer, texts: list[str], counts: Any, layer: int | None) -> Array:
-    """Unit vectors of texts, whose terms have been counted already.
+    """Unit vectors of texts with counted terms.
 
-    With a ``DCoTVectorizer`` they are what a layer rebuilds from the words of a text, without the
-    bias. Nothing is centred: a short query has few words, and centring would add the opposite of
-    everything else.
+    For a ``DCoTVectorizer`` they are the values that a layer reconstructs, without the bias. They
+    are not centred: a short query has few words, and centring would add the opposite of all
+    others.
     """
     if not isinstance(model, DCoTVectorizer) or layer is None:
         return _by_blocks(lambda rows: model.transform(texts[rows]), len(texts))
@@ -123,7 +123,7 @@ def encode_texts(model: Transformer, texts: list[str], counts: Any, layer: int |
 
 
 def encode_rows(model: Transformer | None, documents: Any, layer: int | None) -> Array:
-    """Unit vectors of documents that are rows of numbers: of features, or for a model to read."""
+    """Unit vectors of rows of numbers, which are features or the input of a model."""
     X = sp.csr_array(documents) if sp.issparse(documents) else documents
     if model is None:
         return _checked(X)
@@ -133,17 +133,17 @@ def encode_rows(model: Transformer | None, documents: Any, layer: int | None) ->
 
 
 def _by_blocks(encode: Callable[[slice], Any], n: int) -> Array:
-    """Unit rows of ``encode``, some at a time, so that only one copy is in double precision."""
+    """Unit rows of ``encode``, in blocks, so that no large copy is in double precision."""
     step = DOCUMENTS_PER_BLOCK
     parts = [_checked(encode(slice(start, start + step))) for start in range(0, n, step)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _checked(features: Any) -> Array:
-    """Finite numbers in a dense matrix, as unit rows."""
+    """Check that features are a dense matrix of finite numbers, and scale them to unit rows."""
     if sp.issparse(features):
         raise InvalidInputError(
-            f"the features are sparse ({features.shape[1]:,} columns), and an index holds dense "
+            f"the features are sparse ({features.shape[1]:,} columns), and an index needs dense "
             "ones: compress them first (DCoT, TruncatedSVD), or pass .toarray() if they are few"
         )
     features = np.asarray(features)
@@ -153,18 +153,18 @@ def _checked(features: Any) -> Array:
             f"{features.ndim} dimensions"
         )
     if len(features) and not features.shape[1]:
-        raise InvalidInputError("the rows have no columns: an angle between them is not defined")
+        raise InvalidInputError("the rows have no columns, so angles are not defined")
     finite = np.isfinite(features).all(axis=1)
     if not finite.all():
         raise InvalidInputError(
-            f"row {int(np.argmin(finite))} has NaN or infinite values: an angle to it is not "
-            "defined; fill in or leave out such rows"
+            f"row {int(np.argmin(finite))} has NaN or infinite values, so an angle to it is not "
+            "defined: fill in such rows or leave them out"
         )
     return unit_rows(features)
 
 
 def unit_rows(features: Array) -> Array:
-    """float32 rows of length one; a row of zeros stays one.
+    """Scale rows to length one, as float32; a row of zeros stays zero.
 
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
@@ -172,7 +172,7 @@ def unit_rows(features: Array) -> Array:
     out = np.empty(features.shape, dtype=np.float32)
     for start in range(0, len(features), ROWS_PER_BLOCK):
         rows = features[start : start + ROWS_PER_BLOCK].astype(np.float64)
-        # by the largest value first: squares of very large or small ones leave the range
+        # divide by the largest value first: squares of extreme values leave the range
         largest = np.abs(rows).max(axis=1, initial=0.0)[:, None]
         rows /= np.where(largest > 0, largest, 1.0)
         norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]

@@ -1,4 +1,4 @@
-"""``SearchIndex``: documents that can be searched, added to, removed from, saved and loaded."""
+"""``SearchIndex``: search documents, add and remove them, save and load the index."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ from dcot.search.saving import index_contents, read_index
 from dcot.search.snapshot import Search, Snapshot
 from dcot.vectorizer import DCoTVectorizer
 
-# What a vectorizer for search is fitted with, if none is given (docs/search.md has measurements).
+# Parameters of the vectorizer that is fitted for search by default; measured in docs/search.md.
 RETRIEVAL: dict[str, Any] = {"n_layers": 1, "noise": 0.9, "shrinkage": 1.0, "output": "last"}
 
 
 class SearchIndex(Saveable):
     """Find the documents nearest to a query, exactly.
 
-    Texts are compared by what their words mean (cosine with what dCoT rebuilds) and by the words
-    themselves (BM25); features by cosine. Documents can be added and removed at any time.
+    Texts are compared by meaning (cosine of what dCoT reconstructs) and by words (BM25); features
+    by cosine. Documents can be added and removed at any time.
 
     Parameters
     ----------
     model : DCoTVectorizer, DCoT, another transformer, or None
-        What makes features of documents. None: the first ``add`` decides. If it gets texts, a
-        ``DCoTVectorizer`` with the settings ``dcot.search.RETRIEVAL`` is fitted to them; if it
-        gets a matrix, its rows are the features. A model that is not fitted is cloned and fitted
-        to the documents of the first ``add`` too.
+        The model that turns documents into features. With None, the first ``add`` decides: for
+        texts, a ``DCoTVectorizer`` with the parameters ``dcot.search.RETRIEVAL`` is fitted to
+        them; the rows of a matrix are used as features. An unfitted model is cloned and fitted to
+        the documents of the first ``add``.
     hybrid : bool or float, default=True
-        For texts: the share of meaning beside words, from 0 (BM25 alone) to 1 (dCoT alone). True
-        chooses it for each query: the more words decide, the larger; False is 1. The score is
-        ``share · cosine + (1 - share) · BM25 / its largest`` of any document for the query.
-        Features have no words and are compared by cosine alone.
+        For texts: the weight of meaning against words, from 0 (BM25 alone) to 1 (dCoT alone).
+        With True it is chosen for each query, larger for longer queries; False means 1. The score
+        is ``weight · cosine + (1 - weight) · BM25 / maximum``, with the maximum of BM25 over all
+        documents. Features have no words and are compared by cosine alone.
     layer : int or None, default=1
-        Of a dCoT model: which layer's rebuilt terms are compared, without their bias. None takes
-        the model's own features as ``transform`` gives them.
+        For a dCoT model: the layer whose reconstructed values are compared, without the bias.
+        With None, features are compared as ``transform`` returns them.
     store_texts : bool, default=False
-        Keep the texts, to show them with the results.
+        Whether to keep the texts, to show them with the results.
     k1, b : float, default=1.2 and 0.75
-        BM25: how soon repeating a term stops to matter, and how much long documents are penalised.
+        BM25: how quickly repeated terms stop mattering, and how much long documents are penalised.
 
     Attributes
     ----------
@@ -72,12 +72,12 @@ class SearchIndex(Saveable):
 
     Notes
     -----
-    The words of documents that are added later are searched for like all others. What they mean is
-    not learned: ``model_`` stays as it was fitted. Build a new index to learn it.
+    New words in documents that are added later can be searched for, but their meaning is not
+    learned: ``model_`` does not change. Build a new index to learn it.
 
-    Several threads may search at the same time, also while another one adds, removes or saves: each
-    search sees the index as it was when it began. A change that fails or is interrupted leaves the
-    index as it was.
+    Several threads may search at the same time, even while another thread adds, removes or saves:
+    each search sees the index as it was when the search began. A change that fails or is
+    interrupted leaves the index as it was.
 
     Examples
     --------
@@ -123,16 +123,16 @@ class SearchIndex(Saveable):
     # -- documents --------------------------------------------------------------------------
 
     def add(self, documents: Any, ids: Any = None, metadata: Any = None) -> Self:
-        """Add documents; if anything is wrong with any of them, none is added.
+        """Add documents; if one of them is invalid, none is added.
 
         Parameters
         ----------
         documents : texts, or a matrix with a row for each document
-            Of the same kind as those of the first call.
+            They must be of the same kind as those of the first call.
         ids : list of str or int, optional
-            Unique in the index. By default 0, 1, 2, …
+            Unique ids. By default 0, 1, 2, …
         metadata : list of dict, optional
-            Anything that JSON can hold, to filter by and to show.
+            Anything that JSON can hold, for filters and results.
         """
         with self._lock:
             self._snapshot = self._with(self._snapshot, documents, ids, metadata)
@@ -146,13 +146,13 @@ class SearchIndex(Saveable):
             return before
         if self.store_texts and batch.texts is None:
             raise InvalidParameterError(
-                "store_texts=True needs documents that are texts, and these are rows of numbers: "
-                "put their texts into metadata instead"
+                "store_texts=True needs texts, and these documents are rows of numbers: put their "
+                "texts into metadata instead"
             )
         return before.added(batch, self._fitted_model(batch), names, entries, self.layer)
 
     def remove(self, ids: Any) -> None:
-        """Remove documents by id, one or several; an unknown id is an error, and removes none."""
+        """Remove one or several documents by id; with an unknown id, none is removed."""
         names = list(dict.fromkeys(check_ids(ids)))
         with self._lock:
             self._snapshot = self._snapshot.removed(names)
@@ -175,7 +175,7 @@ class SearchIndex(Saveable):
 
     @property
     def _hybrid(self) -> bool | float:
-        """The parameter ``hybrid`` that gives this index."""
+        """The parameter ``hybrid`` of this index."""
         return True if self.share is None else self.share
 
     @property
@@ -198,19 +198,18 @@ class SearchIndex(Saveable):
         """The k best documents for a query, or for each of several.
 
         A query without any known word (or a row of zeros) finds nothing, and ``hits.known`` is
-        False. With k larger than the number of documents all of them are found.
+        False. If k is larger than the number of documents, all of them are found.
 
         Parameters
         ----------
         queries : a text or a row of numbers for one query; a list or matrix for several
         k : int
-            How many documents to find for each.
+            Number of documents to find for each query.
         where : callable, dict, ids or mask, optional
-            Find only documents whose metadata the function accepts (it gets a dict), whose
-            metadata have these values (or one of several), with these ids, or where a boolean
-            array in the order of ``ids`` is true. Scores do not depend on it.
+            A filter: a function of the metadata (a dict), metadata values (one or several per
+            key), ids, or a boolean array in the order of ``ids``. Scores do not depend on it.
         hybrid : bool or float, optional
-            Another share of meaning than that of the index.
+            Overrides the parameter of the index.
 
         Returns
         -------
@@ -222,8 +221,8 @@ class SearchIndex(Saveable):
         share = self.share if hybrid is None else share_of_meaning(hybrid)
         if hybrid is not None and share != 1 and now.is_text is False:
             raise NotAvailableError(
-                "hybrid search needs words, and this index holds features: build it from texts, or "
-                "leave hybrid out"
+                "hybrid search needs words, and this index has only features: build it from texts, "
+                "or leave hybrid out"
             )
         single, batch = encoding.read_queries(queries, now.is_text)
         texts: list[Any] = [None] * len(batch) if batch.texts is None else batch.texts
@@ -237,7 +236,7 @@ class SearchIndex(Saveable):
         return found[0] if single else Results(found)
 
     def similar(self, name: Id, k: int = 10, *, where: Any = None) -> Hits:
-        """The documents nearest in meaning to one in the index, without itself."""
+        """The documents nearest in meaning to one of the index, without that document."""
         check_integer("k", k)
         check_where(where)
         now = self._snapshot
@@ -249,9 +248,9 @@ class SearchIndex(Saveable):
         return _hits(now.records, now.rank_like(row, allowed, k), 0)
 
     def explore(self) -> Any:
-        """A page to look at the documents and the model with, for a notebook or to ``save``.
+        """A page to explore the documents and the model, for a notebook or to ``save``.
 
-        The index needs its texts (``store_texts=True``). See ``DCoTVectorizer.explore``.
+        The index needs ``store_texts=True``. See ``DCoTVectorizer.explore``.
         """
         return import_module("dcot.web.explore.export").page_of(self)
 
@@ -260,21 +259,21 @@ class SearchIndex(Saveable):
     def save(
         self, path: Any, *, precision: str | None = DEFAULT_PRECISION, keep_moments: bool = False
     ) -> None:
-        """Save the index to a folder, its model with it; ``dcot.load`` reads it.
+        """Save the index and its model to a folder; ``dcot.load`` reads it.
 
         The folder holds numbers and text, never code, and saving is atomic. Documents that other
-        threads add meanwhile are not in it. ``dcot.load(path, mmap=True)`` leaves the vectors on
-        the disk until they are used.
+        threads add meanwhile are not saved. ``dcot.load(path, mmap=True)`` leaves the vectors on
+        disk until they are used.
 
         Parameters
         ----------
         path : str or path
-            The folder. It is created; an existing one has to be empty or a model's.
+            The folder. It is created if needed; an existing one must be empty or hold a model.
         precision : {"float16", "int8"} or None
-            Vectors and the model's weights in 16 or 8 bits; they are float32 after loading, and
-            scores differ in their last digits. None saves them as they are.
+            Save vectors and weights in 16 or 8 bits; they are float32 after loading, and scores
+            differ in their last digits. None keeps their precision.
         keep_moments : bool
-            Save the model's moments too, see ``DCoT.save``.
+            Also save the moments of the model, see ``DCoT.save``.
         """
         super().save(path, precision=precision, keep_moments=keep_moments)
 
@@ -306,7 +305,7 @@ class SearchIndex(Saveable):
         self._lock = threading.Lock()
 
     def _fitted_model(self, batch: Batch) -> Transformer | None:
-        """The model of the index, fitted to the batch if it still has to be."""
+        """The model of the index, fitted to the batch if it is not fitted."""
         fitted = self._snapshot.model
         if fitted is not None:
             return fitted
@@ -317,7 +316,7 @@ class SearchIndex(Saveable):
 
 
 def _hits(records: Records, ranked: Ranking, place: int, query: str | None = None) -> Hits:
-    """What was found for one query, with the records of the documents."""
+    """The hits of one query, with the records of the documents."""
     rows = ranked.rows[place]
     rows = rows[rows >= 0].tolist()
     scores: list[float] = ranked.scores[place].tolist()
@@ -342,7 +341,7 @@ def _hits(records: Records, ranked: Ranking, place: int, query: str | None = Non
 
 
 def share_of_meaning(hybrid: Any) -> float | None:
-    """The share of dCoT beside BM25 that ``hybrid`` asks for; None if each query has its own.
+    """The weight of dCoT against BM25 from ``hybrid``; None if each query has its own.
 
     >>> share_of_meaning(True), share_of_meaning(False), share_of_meaning(0.3)
     (None, 1.0, 0.3)
@@ -352,7 +351,7 @@ def share_of_meaning(hybrid: Any) -> float | None:
     if isinstance(hybrid, numbers.Real) and 0 <= float(hybrid) <= 1:
         return float(hybrid)
     raise InvalidParameterError(
-        "hybrid must be True, False, or the share of meaning from 0 (BM25 alone) to 1 (dCoT "
+        "hybrid must be True, False, or the weight of meaning from 0 (BM25 alone) to 1 (dCoT "
         f"alone), got {hybrid!r}"
     )
 
@@ -365,6 +364,6 @@ def _is_fitted(model: Transformer) -> bool:
         check_is_fitted(model)
     except NotFittedError:
         return False
-    except TypeError:  # not a scikit-learn estimator: assume that it is fitted
+    except TypeError:  # not a scikit-learn estimator: assume it is fitted
         return True
     return True

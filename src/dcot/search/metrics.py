@@ -1,4 +1,4 @@
-"""How good a ranking is: nDCG, average precision, and whether two systems really differ."""
+"""Metrics of rankings: nDCG, average precision, and a test between two systems."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Judgements = Mapping[Hashable, float]
 
 
 def ndcg(ranked: Sequence[Hashable], relevant: Judgements, k: int = 10) -> float:
-    """Normalised discounted cumulative gain of the first ``k``; the gain is the grade.
+    """Normalised discounted cumulative gain of the first ``k`` documents; the gain is the grade.
 
     Parameters
     ----------
     ranked : ids, the best first
-    relevant : grades of the relevant documents by id; those not named have grade 0
+    relevant : grades of the relevant documents by id; other documents have grade 0
 
     Examples
     --------
@@ -36,7 +36,7 @@ def ndcg(ranked: Sequence[Hashable], relevant: Judgements, k: int = 10) -> float
 
 
 def average_precision(ranked: Sequence[Hashable], relevant: Judgements) -> float:
-    """Mean, over the relevant documents, of the precision where each is found; 0 if it is not.
+    """Mean precision at the ranks of the relevant documents; 0 for those that are not found.
 
     >>> round(average_precision(["a", "x", "b"], {"a": 1, "b": 2}), 3)
     0.833
@@ -53,17 +53,17 @@ def average_precision(ranked: Sequence[Hashable], relevant: Judgements) -> float
 def paired_p_value(
     left: ArrayLike, right: ArrayLike, *, draws: int = 10_000, seed: int = 0
 ) -> float:
-    """How often chance alone makes two systems differ as much: a randomisation test over queries.
+    """P-value of a paired randomisation test between two systems, over queries.
 
-    Under the null hypothesis the two scores of a query could as well be swapped; so they are, at
-    random, and the share of draws whose mean difference is at least the one found is returned.
+    Under the null hypothesis the two scores of a query can be swapped. They are swapped at random,
+    and the p-value is the share of draws with at least the observed mean difference.
 
     >>> paired_p_value([0.5, 0.4, 0.9], [0.5, 0.4, 0.9])
     1.0
     """
     difference = np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)
     if difference.ndim != 1 or not len(difference):
-        raise InvalidInputError("two lists with a score for each query are needed")
+        raise InvalidInputError("expected two lists with a score for each query")
     rng = np.random.default_rng(seed)
     found, extreme = abs(difference.mean()) - 1e-12, 0
     step = max(1, 4_000_000 // len(difference))

@@ -1,7 +1,7 @@
-"""The words of documents, kept by term, and BM25.
+"""The words of documents by term, and BM25.
 
-BM25 is computed from counts for each query, as in ``dcot.text.TermWeighting``. How rare a term is
-and how long documents are on average is that of the documents now in the index.
+BM25 is computed from counts for each query, as in ``dcot.text.TermWeighting``, with the document
+frequencies and the mean length of the documents now in the index.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Some documents by term: those with term t are ``rows[indptr[t] : indptr[t + 1]]``."""
+    """Postings of some documents: those with term t are ``rows[indptr[t] : indptr[t + 1]]``."""
 
     indptr: Array
     rows: Array
@@ -30,7 +30,7 @@ class Segment:
 
     @classmethod
     def of(cls, matrix: Any, first_row: int) -> Segment:
-        """From a CSR matrix whose first row is document ``first_row``."""
+        """Postings of a CSR matrix whose first row is document ``first_row``."""
         by_term = sp.csc_array(matrix)
         by_term.sort_indices()
         return cls(
@@ -44,14 +44,14 @@ class Segment:
         return len(self.indptr) - 1
 
     def widened(self, n_terms: int) -> Array:
-        """Pointers for at least this many terms: no document here has the later ones."""
+        """Pointers for at least this many terms; no document here has the additional ones."""
         if n_terms <= self.n_terms:
             return self.indptr
         extra = np.full(n_terms - self.n_terms, self.indptr[-1], dtype=np.int64)
         return np.concatenate([self.indptr, extra])
 
     def followed_by(self, other: Segment) -> Segment:
-        """Both as one; the rows of ``other`` come after ours."""
+        """Both segments as one; the rows of ``other`` come later."""
         n_terms = max(self.n_terms, other.n_terms)
         pointers = [self.widened(n_terms), other.widened(n_terms)]
         sizes = [np.diff(indptr) for indptr in pointers]
@@ -65,7 +65,7 @@ class Segment:
         return Segment(indptr, rows, values)
 
     def kept(self, live: Array) -> Segment:
-        """Without the documents that were removed; the others get new numbers."""
+        """Without removed documents; the others are renumbered."""
         stays = live[self.rows]
         before = np.concatenate([[0], np.cumsum(stays)])
         number = np.cumsum(live) - 1
@@ -76,10 +76,10 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Lexical:
-    """BM25 of some queries: scores of all documents, and what is known of each query.
+    """BM25 of all documents for some queries.
 
-    ``matches`` says whether any document has any of its words, and ``meaning`` is the weight of
-    meaning against words that suits it.
+    ``matches`` tells whether any document has a word of the query, and ``meaning`` is the weight
+    of meaning against words for the query.
     """
 
     scores: Array
@@ -89,15 +89,15 @@ class Lexical:
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """A sparse matrix of documents and terms, in a few segments: the larger and older first."""
+    """Postings of all documents in a few segments, from large and old to small and new."""
 
     segments: tuple[Segment, ...] = ()
 
     def added(self, matrix: Any, first_row: int) -> Postings:
-        """With the rows of a CSR matrix.
+        """Add the rows of a CSR matrix.
 
-        Segments less than twice as large as the next are merged, so that there are few of them
-        and each entry is copied only a logarithmic number of times.
+        Segments less than twice as large as the next one are merged, so that there are few
+        segments and each entry is copied only a logarithmic number of times.
         """
         new, kept = Segment.of(matrix, first_row), list(self.segments)
         while kept and len(kept[-1].rows) < 2 * len(new.rows) + 1:
@@ -105,11 +105,11 @@ class Postings:
         return Postings((*kept, new))
 
     def kept(self, live: Array) -> Postings:
-        """Without the documents that were removed."""
+        """Without removed documents."""
         return Postings(tuple(segment.kept(live) for segment in self.segments))
 
     def merged(self, n_terms: int) -> Segment:
-        """All of it in one segment, with pointers for this many terms."""
+        """All segments as one, with pointers for this many terms."""
         if not self.segments:
             return Segment.of(sp.csr_array((0, n_terms), dtype=np.float32), 0)
         whole = self.segments[-1]
@@ -118,7 +118,7 @@ class Postings:
         return Segment(whole.widened(n_terms), whole.rows, whole.values)
 
     def frequencies(self, terms: Array, live: Array) -> Array:
-        """How many live documents have each of these terms."""
+        """Number of live documents that have each of these terms."""
         total = np.zeros(len(terms), dtype=np.int64)
         for segment in self.segments:
             indptr = segment.widened(int(terms.max(initial=0)) + 1)
@@ -132,8 +132,8 @@ class Postings:
     def bm25(self, queries: Any, lengths: Array, live: Array, k1: float, b: float) -> Lexical:
         """BM25 of all documents for the rows of a CSR matrix of counts.
 
-        ``lengths`` is the number of terms of each document. A removed document may have a score;
-        the caller skips it.
+        ``lengths`` is the number of terms of each document. Removed documents may get a score;
+        the caller skips them.
         """
         queries = sp.csr_array(queries)
         n, n_live = len(lengths), int(live.sum())
@@ -158,14 +158,14 @@ class Postings:
         return Lexical(out, found.sum(axis=1) > 0, weight_of_meaning(found, mean))
 
 
-# -- compiled loops: the last two arguments say which rows a thread works on ----------------------
+# -- compiled loops; a thread works on rows first, first + step, … --------------------------------
 
 
 @_compiled
 def count_live(
     terms: Array, indptr: Array, rows: Array, live: Array, out: Array, first: int, step: int
 ) -> None:
-    """Add to ``out`` how many live documents have each term."""
+    """Add to ``out`` the number of live documents that have each term."""
     for i in range(first, len(terms), step):
         total = 0
         for place in range(indptr[terms[i]], indptr[terms[i] + 1]):

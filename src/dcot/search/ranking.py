@@ -1,9 +1,9 @@
 """The best documents for a batch of queries: exact, in blocks, at the speed of matrix products.
 
-BLAS does the products, a compiled heap takes the best of each block while it is in cache; the
-scores of all queries and all documents are never held at once. The few that are found are then
-computed again in double precision: a query has the same answer alone as in a batch, and equal
-documents have equal scores, in the order in which they came.
+BLAS computes the products, and a compiled heap keeps the best of each block while it is in cache;
+the scores of all queries and all documents are never in memory at once. The scores of the best are
+then computed again in double precision, so that a query has the same answer alone and in a batch,
+and equal documents have equal scores and keep their order.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from dcot.search.postings import Lexical
 Array = NDArray[Any]
 
 QUERIES_PER_BLOCK, DOCUMENTS_PER_BLOCK = 1024, 4096  # a block of products is 16 MB
-MAX_PRODUCTS = 1 << 23  # that a hybrid search holds at a time, for each of its two parts
-N_SPARE = 16  # documents found beyond k: rounding may have put them in the wrong order
-MAX_GATHERED_SHARE = 0.5  # if a filter lets fewer documents through, their rows are copied
+MAX_PRODUCTS = 1 << 23  # in memory at a time, for each of the two parts of a hybrid search
+N_SPARE = 16  # documents found beyond k, because rounding may change their order
+MAX_GATHERED_SHARE = 0.5  # if a filter leaves fewer documents, their rows are copied
 
 
 @dataclass(frozen=True)
 class Ranking:
     """The best rows for each query, the best first, with their scores.
 
-    ``rows`` is negative where there were no more documents. ``similarity`` and ``bm25`` are what
-    the score is made of; None if that part was not asked for. If both were, ``weights`` are those
-    of the two for each query. ``known`` says whether there was anything to search by.
+    ``rows`` is negative if there are no more documents. ``similarity`` and ``bm25`` are the parts
+    of the score, or None; with both, ``weights`` are their weights for each query. ``known`` tells
+    whether a query has a known word, or is not zero.
     """
 
     rows: Array
@@ -70,10 +70,10 @@ def by_both(
     share: float | None,
     k: int,
 ) -> Ranking:
-    """The k allowed rows with the largest ``share · cosine + (1 - share) · BM25 / its largest``.
+    """The k allowed rows with the largest ``share · cosine + (1 - share) · BM25 / maximum``.
 
-    The largest is that of all live documents, so that a filter changes who is in the list and no
-    score. Without a share each query has its own, ``words.meaning`` to 1.
+    The maximum is over all live documents, so that a filter does not change scores. Without a
+    share, each query has its own: ``words.meaning`` to 1.
     """
     products, scores = queries @ vectors.T, words.scores
     largest = scores.max(axis=1, where=live, initial=0.0).astype(np.float64)
@@ -89,19 +89,19 @@ def by_both(
 
 
 def by_words(words: Lexical, allowed: Array, k: int) -> Ranking:
-    """The k allowed rows with the largest BM25; those without any of the words are left out."""
+    """The k allowed rows with the largest BM25, without those that have none of the words."""
     found = _best_of_all(words.scores, allowed, k, above=0.0)
     bm25 = _picked(words.scores, found)
     return _sorted(found, bm25, words.matches, k, None, bm25)
 
 
 def queries_at_once(n_documents: int) -> int:
-    """How many queries a search by words may score against all documents in one go."""
+    """Number of queries that a search by words scores against all documents at a time."""
     return max(1, MAX_PRODUCTS // max(n_documents, 1))
 
 
 def joined(parts: list[Ranking]) -> Ranking:
-    """Rankings of several batches as one."""
+    """Join the rankings of several batches."""
     if len(parts) == 1:
         return parts[0]
 
@@ -113,7 +113,7 @@ def joined(parts: list[Ranking]) -> Ranking:
 
 
 def _blocks(vectors: Array, allowed: Array) -> Iterator[tuple[Array, Array]]:
-    """Blocks of documents with their rows, −1 for those to be skipped."""
+    """Blocks of documents with their rows; −1 for documents to skip."""
     n, n_allowed = len(vectors), int(allowed.sum())
     if n_allowed < MAX_GATHERED_SHARE * n:
         chosen = np.flatnonzero(allowed)
@@ -135,7 +135,7 @@ def _empty_heaps(n: int, size: int, above: float = -np.inf) -> tuple[Array, Arra
 
 
 def _best_of_all(scores: Array, allowed: Array, k: int, above: float = -np.inf) -> Array:
-    """The allowed rows with the largest scores above ``above``: k of them, and some to spare."""
+    """The allowed rows with the largest scores above ``above``: k and a few to spare."""
     n_queries, n = scores.shape
     best, found = _empty_heaps(n_queries, min(k + N_SPARE, max(n, 1)), above)
     _take(scores, np.where(allowed, np.arange(n), -1), best, found)
@@ -167,7 +167,7 @@ def _sorted(
     bm25: Array | None,
     weights: Array | None = None,
 ) -> Ranking:
-    """The best k, by score and then by row; float32, so that ties are ties."""
+    """The best k, by score and then by row; scores are float32, so that ties are exact."""
     single = np.where(found >= 0, scores, -np.inf).astype(np.float32)
     late = np.where(found >= 0, found, np.iinfo(np.int64).max)
     order = np.lexsort((late, -single), axis=1)[:, :k]
@@ -183,17 +183,17 @@ def _sorted(
     return Ranking(rows, scores, known, ordered(similarity), ordered(bm25), weights)
 
 
-# -- compiled loops: the last two arguments say which queries a thread works on -------------------
+# -- compiled loops; a thread works on queries first, first + step, … -----------------------------
 
 
 @_compiled
 def keep_best(scores: Array, rows: Array, best: Array, found: Array, first: int, step: int) -> None:
-    """Take the scores of a block of documents into the best of each query.
+    """Add the scores of a block of documents to the best of each query.
 
-    ``best`` and ``found`` hold a heap for each query, the worst on top: the lowest score, and of
-    equal ones the latest row. ``rows`` are the rows of the block's columns, increasing, and not
-    below those of earlier blocks, so that an equal score never displaces one that is there; a
-    negative row is skipped.
+    ``best`` and ``found`` hold a heap for each query, with the worst on top: the lowest score and,
+    among equal scores, the last row. ``rows`` are the rows of the block's columns; they increase
+    from block to block, so that an equal score never replaces an earlier one. Negative rows are
+    skipped.
     """
     k = best.shape[1]
     for i in range(first, len(scores), step):
@@ -201,7 +201,7 @@ def keep_best(scores: Array, rows: Array, best: Array, found: Array, first: int,
         least = heap[0]
         for j in range(len(rows)):
             score = line[j]
-            if not score > least or rows[j] < 0:  # NaN is no score
+            if not score > least or rows[j] < 0:  # also skips NaN
                 continue
             row, at = rows[j], 0
             while True:  # sift down from the top
@@ -229,7 +229,7 @@ def exact_products(
 ) -> None:
     """``out[i, j] = vectors[rows[i, j]] · queries[i]`` in double precision; 0 for no row.
 
-    The same two rows give the same number wherever they stand, which BLAS does not promise.
+    The same two rows always give the same number, which BLAS does not guarantee.
     """
     width = queries.shape[1]
     for i in range(first, len(rows), step):

@@ -1,7 +1,7 @@
 """Ids, metadata and texts of the documents in an index, and filters on them.
 
-In a model folder a column of records is one array of JSON texts, so that a mapped index with a
-million documents reads only the records it shows.
+In a model folder a column of records is one array of JSON texts, so that a memory-mapped index
+reads only the records it shows.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Metadata = dict[str, Any] | None
 class Records:
     """Records of the documents, in the order in which they were added.
 
-    ``texts`` is None if they are not stored. ``rows_by_id`` has the rows that were not removed;
-    None means all of them.
+    ``texts`` is None if they are not stored. ``rows_by_id`` has the rows that were not removed, or
+    None for all.
     """
 
     ids: Sequence[Id] = ()
@@ -47,7 +47,7 @@ class Records:
 
     @cached_property
     def rows(self) -> Mapping[Id, int]:
-        """The row of each document by its id."""
+        """Rows of documents by id."""
         if self.rows_by_id is not None:
             return self.rows_by_id
         rows = {name: row for row, name in enumerate(self.ids)}
@@ -63,7 +63,7 @@ class Records:
         return Records([*self.ids, *ids], [*self.metadata, *metadata], both, rows)
 
     def removed(self, ids: Iterable[Id]) -> Records:
-        """Without these ids; the rows stay where they are."""
+        """Without these ids; the rows do not move."""
         rows = dict(self.rows)
         for name in ids:
             del rows[name]
@@ -78,7 +78,7 @@ class Records:
 
 
 class PackedColumn(Sequence[Any]):
-    """Records as JSON texts one after the other; each is parsed when it is read."""
+    """Records as concatenated JSON texts, parsed when they are read."""
 
     def __init__(self, name: str, content: Array, cuts: Array, fits: Callable[[Any], bool]) -> None:
         self._name, self.content, self.cuts, self._fits = name, content, cuts, fits
@@ -87,7 +87,7 @@ class PackedColumn(Sequence[Any]):
     def read(
         cls, contents: Contents, name: str, n: int, fits: Callable[[Any], bool]
     ) -> PackedColumn:
-        """From the arrays of a model folder, which may be anything."""
+        """Read from the arrays of a model folder, which are not trusted."""
         cuts = contents.offsets(f"{name}.cuts", n)
         return cls(name, contents.array(f"{name}.bytes", (int(cuts[-1]),), "u"), cuts, fits)
 
@@ -124,7 +124,7 @@ class PackedColumn(Sequence[Any]):
 
 
 def pack(column: Sequence[Any]) -> tuple[Array, Array]:
-    """JSON texts one after the other, and where each begins and ends."""
+    """Concatenated JSON texts, and the offsets between them."""
     if isinstance(column, PackedColumn):
         return column.content, column.cuts
     texts = [json.dumps(value, sort_keys=True).encode() for value in column]
@@ -145,7 +145,7 @@ def is_text(value: Any) -> bool:
     return type(value) is str
 
 
-# -- what a caller gives ------------------------------------------------------------------------
+# -- input --------------------------------------------------------------------------------------
 
 
 def check_id(given: Any) -> Id:
@@ -174,24 +174,24 @@ def check_ids(given: Any) -> list[Id]:
 
 
 def new_ids(given: Any, n: int, records: Records, start: int) -> list[Id]:
-    """Ids of documents to be added: those given, or the next whole numbers."""
+    """Ids of new documents: those given, or the next integers."""
     ids: list[Id] = list(range(start, start + n)) if given is None else check_ids(given)
     if len(ids) != n:
-        raise InvalidInputError(f"{len(ids)} ids for {n} documents: give one for each")
+        raise InvalidInputError(f"got {len(ids)} ids for {n} documents: pass one for each")
     seen: set[Id] = set()
     for name in ids:
         if name in seen or name in records.rows:
             where = "is given twice" if name in seen else "is already in the index"
             raise InvalidInputError(
-                f"the id {name!r:.80} {where}: ids are unique; remove the old document first, or "
-                "give another id. Nothing was added"
+                f"the id {name!r:.80} {where}, but ids must be unique: remove the old document "
+                "first, or pass another id. Nothing was added"
             )
         seen.add(name)
     return ids
 
 
 def new_metadata(given: Any, n: int) -> list[Metadata]:
-    """Metadata as they will be after saving and loading, so that the two cannot differ."""
+    """Metadata converted to JSON and back, so that saving and loading does not change it."""
     if given is None:
         return [None] * n
     entries = list(given) if not isinstance(given, Mapping | str) else None
@@ -231,7 +231,7 @@ def _from_numpy(value: Any) -> Any:
 
 
 def check_where(where: Any) -> None:
-    """Refuse what cannot be a filter, before any work is done."""
+    """Refuse an invalid filter, before any work is done."""
     is_number = isinstance(where, int)
     if where is None or callable(where) or is_number or hasattr(where, "__iter__"):
         return
@@ -242,7 +242,7 @@ def check_where(where: Any) -> None:
 
 
 def allowed_rows(where: Any, records: Records, live: Array) -> Array:
-    """Which rows a search may find: a mask over all of them, removed ones included."""
+    """A mask of the rows that a search may find, over all rows including removed ones."""
     if where is None:
         return live
     if callable(where):
@@ -266,7 +266,7 @@ def _by_condition(condition: Callable[[Any], Any], records: Records, live: Array
 
 
 def _fits(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether each of the wanted keys has the wanted value, or one of several."""
+    """Whether metadata has the wanted value, or one of several, for every key."""
     for key, value in wanted.items():
         if key not in entry:
             return False
@@ -280,8 +280,8 @@ def _by_mask(mask: Array, live: Array) -> Array:
     n = int(live.sum())
     if mask.shape != (n,):
         raise InvalidInputError(
-            f"a mask must have one entry for each of the {n} documents in the index, in the order "
-            f"of its ids, got shape {mask.shape}"
+            f"a mask must have an entry for each of the {n} documents, in the order of index.ids, "
+            f"got shape {mask.shape}"
         )
     out = np.zeros(len(live), dtype=np.bool_)
     out[np.flatnonzero(live)[mask]] = True
@@ -298,10 +298,10 @@ def _by_ids(ids: list[Id], rows: Mapping[Id, int], n: int) -> Array:
 
 
 def unknown_message(unknown: Sequence[Id]) -> str:
-    """What to say about ids that are not in the index."""
+    """The error message for ids that are not in the index."""
     shown = ", ".join(f"{name!r:.60}" for name in unknown[:5])
     more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
     return (
-        f"the index has no document with the id {shown}{more}: an id has the type it was given "
-        "with (1 is not '1'); index.ids lists them"
+        f"the index has no document with the id {shown}{more}: ids keep their type (1 is not '1'); "
+        "see index.ids"
     )

@@ -1,4 +1,4 @@
-"""What a search finds: plain values that print as tables."""
+"""Results of a search, which print as tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, overload
 
 from dcot.runtime.extras import require
 
-MAX_SHOWN = 20  # hits of a query, and queries
+MAX_SHOWN = 20  # hits per query, and queries
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,12 @@ class Hit:
     Attributes
     ----------
     rank : 1 for the best
-    id : the document's id
-    score : what documents are ordered by: the similarity, BM25, or both with ``Hits.weights``
+    id : id of the document
+    score : the score to order by: similarity, BM25, or both with ``Hits.weights``
     similarity : cosine of meaning, at most 1; None if the search was by words alone
     bm25 : BM25 of the words; None if the search was by meaning alone
-    metadata : what was given with the document, or None
-    text : the document, if the index keeps texts, else None
+    metadata : metadata of the document, or None
+    text : text of the document if the index keeps texts, else None
     """
 
     rank: int
@@ -41,9 +41,9 @@ class Hits(Sequence[Hit]):
 
     Attributes
     ----------
-    query : the query's text, or None if it was a vector
-    known : False for a query without known words or a row of zeros, which finds nothing
-    weights : in a hybrid search, ``(a, b)`` with ``score = a · similarity + b · bm25``; else None
+    query : text of the query, or None if it was a vector
+    known : False for a query without known words, or a row of zeros; it finds nothing
+    weights : for a hybrid search, ``(a, b)`` with ``score = a · similarity + b · bm25``; else None
     """
 
     def __init__(
@@ -122,11 +122,11 @@ class Hits(Sequence[Hit]):
         return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
     def to_frame(self) -> Any:
-        """A polars frame with a row for each hit, and a column for each key of the metadata."""
+        """A polars frame with a row per hit and a column per key of the metadata."""
         return _frame([self])
 
     def _heads(self) -> tuple[str, ...]:
-        """What the numbers of a hit are."""
+        """Names of the numbers of a hit."""
         first = self._hits[0]
         if first.bm25 is None:
             return ("cosine",)
@@ -134,14 +134,14 @@ class Hits(Sequence[Hit]):
 
     def _why_empty(self) -> str:
         if self.known:
-            return "nothing found: the index is empty, or no document fits the filter"
+            return "nothing found: the index is empty, or no document passes the filter"
         if self.query is None:
             return "nothing found: the query is a row of zeros, which has no direction"
         return "nothing found: no word of the query is known"
 
 
 class Results(Sequence[Hits]):
-    """What was found for several queries, in their order."""
+    """The hits of several queries, in their order."""
 
     def __init__(self, results: Sequence[Hits]) -> None:
         self._results = tuple(results)
@@ -174,7 +174,7 @@ class Results(Sequence[Hits]):
         return "".join(hits._repr_html_() for hits in self._results[:MAX_SHOWN])
 
     def to_frame(self) -> Any:
-        """A polars frame with a row for each hit; ``query`` is the number of the query."""
+        """A polars frame with a row per hit; ``query`` is the number of the query."""
         return _frame(self._results, numbered=True)
 
 
@@ -203,7 +203,7 @@ def _frame(results: Sequence[Hits], numbered: bool = False) -> Any:
 
 
 def _series(values: list[Any]) -> Any:
-    """Metadata may be anything: where values do not make a column, their text does."""
+    """A column of metadata; as text if polars has no type for its values."""
     pl = require("polars", "tables")
     try:
         return pl.Series(values)
@@ -212,7 +212,7 @@ def _series(values: list[Any]) -> Any:
 
 
 def _numbers(hit: Hit) -> tuple[float, ...]:
-    """The score and, if it has two parts, its parts."""
+    """The score, and its parts if there are two."""
     if hit.bm25 is None or hit.similarity is None:
         return (hit.score,)
     return hit.score, hit.similarity, hit.bm25

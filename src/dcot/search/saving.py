@@ -1,4 +1,4 @@
-"""What a search index is in a model folder, and back: its model, its vectors, its documents."""
+"""A search index as the contents of a model folder, and back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def index_contents(
     parameters: Mapping[str, Any],
     keep_moments: bool,
 ) -> Contents:
-    """A compacted snapshot as arrays and JSON, with its model."""
+    """A compacted snapshot and its model, as arrays and JSON."""
     contents = _model_contents(model, keep_moments)
     n = len(snapshot)
     contents.kind = "SearchIndex"
@@ -51,7 +51,7 @@ def index_contents(
         "extra_terms": None,
     }
     if snapshot.vectors is not None:
-        # an empty matrix has no scale that less precision could use
+        # an empty matrix has no scale for a lower precision
         place = contents.weights if n else contents.arrays
         place["vectors"] = snapshot.vectors.array
         for name in ("ids", "metadata", "texts"):
@@ -66,14 +66,14 @@ def index_contents(
 
 
 def _model_contents(model: Transformer | None, keep_moments: bool) -> Contents:
-    """The model's own contents, its arrays under names of their own."""
+    """The contents of the model, with prefixed names of arrays."""
     if model is None:
         return Contents("", {"kind": None})
     if not isinstance(model, DCoT | DCoTVectorizer) or type(model) not in _MODELS.values():
         raise InvalidTypeError(
-            f"an index with a {type(model).__name__} cannot be saved: a folder holds no code, and "
-            "dcot can save DCoTVectorizer and DCoT; compute the features yourself and build the "
-            "index from them, SearchIndex().add(features)"
+            f"an index with a {type(model).__name__} cannot be saved, because a model folder holds "
+            "no code: use a DCoTVectorizer or DCoT, or compute the features and build the index "
+            "from them, SearchIndex().add(features)"
         )
     inner = model._contents(keep_moments)
     return Contents(
@@ -87,7 +87,7 @@ def _model_contents(model: Transformer | None, keep_moments: bool) -> Contents:
 
 
 def _add_terms(contents: Contents, snapshot: Snapshot, terms: Terms) -> None:
-    """Counts, and the terms that the model does not know."""
+    """Add counts, and the terms that the model does not know."""
     known = _n_known(snapshot.model)
     extra, cuts = pack(terms.strings()[known:])
     contents.settings["extra_terms"] = len(terms) - known
@@ -108,7 +108,7 @@ def _n_known(model: Transformer | None) -> int:
 
 
 def read_index(contents: Contents) -> tuple[Snapshot, dict[str, Any]]:
-    """The snapshot, and the parameters of the index."""
+    """Read the snapshot and the parameters of the index."""
     settings = contents.settings
     parameters = setting(settings, "parameters", dict)
     unknown = sorted(set(parameters) - _PARAMETERS)
@@ -125,7 +125,7 @@ def read_index(contents: Contents) -> tuple[Snapshot, dict[str, Any]]:
     n = count(settings, "n_documents")
     is_text_ = settings.get("is_text")
     if not (is_text_ is None or isinstance(is_text_, bool)) or (is_text_ is None and n):
-        raise ModelFormatError(f"it is not known whether the documents are texts{DAMAGED}")
+        raise ModelFormatError(f"the folder does not say whether documents are texts{DAMAGED}")
     next_id = setting(settings, "next_id", int)
     if next_id < 0:
         raise ModelFormatError(f"the next id is negative{DAMAGED}")
@@ -170,7 +170,7 @@ def _model(contents: Contents) -> Any:
 def _read_terms(
     contents: Contents, model: Transformer | None, n: int, layer: int | None
 ) -> dict[str, Any]:
-    """The fields of a snapshot of texts that have to do with words."""
+    """The fields of a snapshot that concern words."""
     if not isinstance(model, DCoTVectorizer):
         raise ModelFormatError(f"an index of texts has no DCoTVectorizer{DAMAGED}")
     vocabulary = counter_of(model)
@@ -191,7 +191,7 @@ def _read_terms(
 
 
 def _read_postings(contents: Contents, n_terms: int, n: int) -> Postings:
-    """Postings that name only documents of the index: compiled loops do not check."""
+    """Read postings and check their rows, because compiled loops do not."""
     starts = contents.offsets("counts.starts", n_terms)
     size = int(starts[-1])
     rows = contents.indices("counts.rows", (size,), n)

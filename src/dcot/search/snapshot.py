@@ -1,7 +1,7 @@
-"""Everything an index holds at one moment, as a value that never changes.
+"""The state of an index at one moment, as an immutable value.
 
-``SearchIndex`` replaces its snapshot as a whole. A search works on the one it began with, whatever
-other threads add or remove meanwhile, and a change that fails leaves the old one.
+``SearchIndex`` replaces its snapshot as a whole. A search uses the snapshot it began with, whatever
+other threads add or remove meanwhile, and a change that fails keeps the old snapshot.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ Array = NDArray[Any]
 Value = TypeVar("Value")
 
 MIN_CAPACITY = 64  # rows
-MAX_REMOVED_SHARE = 0.5  # above it the space of removed documents is freed
+MAX_REMOVED_SHARE = 0.5  # above this, the space of removed documents is freed
 
 
 class _Buffer:
-    """Rows of float32 with spare capacity at the end; those before ``used`` are never written."""
+    """Rows of float32 with spare capacity; rows before ``used`` never change."""
 
     def __init__(self, array: Array, used: int) -> None:
         self.array, self.used = array, used
 
 
 class Vectors:
-    """Unit rows of one width. Adding some rarely copies the others."""
+    """Unit rows; adding rows rarely copies the others."""
 
     def __init__(self, array: Array) -> None:
         self._buffer = _Buffer(array, len(array))
@@ -54,7 +54,7 @@ class Vectors:
         return int(self._buffer.array.shape[1])
 
     def added(self, rows: Array) -> Vectors:
-        """These rows after ours. The spare capacity goes to the first who asks for it."""
+        """Append rows, in the spare capacity if no other snapshot has used it."""
         needed = self._n + len(rows)
         buffer = self._buffer
         if buffer.used != self._n or needed > len(buffer.array):
@@ -75,13 +75,13 @@ class Snapshot:
     Attributes
     ----------
     model : the fitted model, or None
-    is_text : whether the documents are texts; None before the first
+    is_text : whether the documents are texts; None if there are none yet
     records : ids, metadata and texts of all rows
-    live : which rows were not removed
-    vectors : what is compared by cosine; None before the first document
-    vocabulary, counts, lengths : of an index of texts: its terms, how often documents have them,
-        and how many terms each document has
-    next_id : the id of the next document that is added without one
+    live : mask of the rows that were not removed
+    vectors : unit vectors of the documents; None if there are none yet
+    vocabulary, counts, lengths : for texts, the terms, their postings, and the number of terms of
+        each document
+    next_id : id of the next document that is added without one
     """
 
     model: Transformer | None
@@ -98,7 +98,7 @@ class Snapshot:
         return int(self.live.sum())
 
     def live_values(self, column: Sequence[Value]) -> list[Value]:
-        """The entries of a column of records that were not removed."""
+        """The entries of a column of records, without removed rows."""
         return [entry for entry, live in zip(column, self.live.tolist(), strict=True) if live]
 
     # -- changes ----------------------------------------------------------------------------
@@ -111,7 +111,7 @@ class Snapshot:
         metadata: Sequence[Metadata],
         layer: int | None,
     ) -> Snapshot:
-        """With the documents of a batch, at least one, encoded by the fitted model."""
+        """Add the documents of a non-empty batch, encoded by the fitted model."""
         n, first = len(batch), len(self.live)
         texts = batch.texts
         changes: dict[str, Any] = {}
@@ -139,7 +139,7 @@ class Snapshot:
         )
 
     def removed(self, ids: Sequence[Id]) -> Snapshot:
-        """Without these documents; an unknown id is an error."""
+        """Remove documents; an unknown id is an error."""
         rows = self.records.rows
         unknown = [name for name in ids if name not in rows]
         if unknown:
@@ -150,7 +150,7 @@ class Snapshot:
         return rest.compacted() if (~live).sum() > MAX_REMOVED_SHARE * len(live) else rest
 
     def compacted(self) -> Snapshot:
-        """The same documents without the space of those that were removed."""
+        """The same documents, without the space of removed ones."""
         if self.vectors is None or self.live.all():
             return self
         rows = np.flatnonzero(self.live)
@@ -167,7 +167,7 @@ class Snapshot:
         if self.vectors is not None and vectors.shape[1] != self.vectors.width:
             raise InvalidInputError(
                 f"features have {vectors.shape[1]} columns, but those of the index have "
-                f"{self.vectors.width}: make them with the same model"
+                f"{self.vectors.width}: use the same model for both"
             )
 
     # -- searching --------------------------------------------------------------------------
@@ -211,9 +211,9 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """How to search: the rows that may be found, the share of meaning, BM25's settings.
+    """Parameters of a search: allowed rows, weight of meaning, layer and BM25 parameters.
 
-    Without a share, each query gets one of its own.
+    If ``share`` is None, each query has its own.
     """
 
     allowed: Array

@@ -47,7 +47,10 @@ def test_explain_a_decision(shelf):
     done = run("explain", "classifier", "opec", "--target", "gas")
     assert (done.code, done.out) == (1, "")
     assert "no class 'gas': it has oil, stocks" in done.err
-    assert "has no classes: leave --target out" in run("explain", "model", "opec", "--target", "oil").err
+    assert (
+        "has no classes: leave --target out"
+        in run("explain", "model", "opec", "--target", "oil").err
+    )
 
 
 def test_an_unknown_word(shelf):

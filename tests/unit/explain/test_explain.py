@@ -101,12 +101,12 @@ def test_a_text_with_no_known_word_is_the_empty_one_and_says_so(model):
 
 @pytest.mark.parametrize("ask", ["explain", "similar_terms", "cohort"])
 def test_an_unknown_word_is_an_error_with_near_spellings(model, ask):
-    with pytest.raises(UnknownTermError, match="near spellings: nasdaq") as caught:
+    with pytest.raises(UnknownTermError, match="similar spellings: nasdaq") as caught:
         getattr(model, ask)("nasdak")
     assert caught.value.suggestions == ["nasdaq"]
     assert caught.value.term == "nasdak"
     assert isinstance(caught.value, ValueError)
-    with pytest.raises(UnknownTermError, match="no known term is spelled alike"):
+    with pytest.raises(UnknownTermError, match="no term has a similar spelling"):
         getattr(model, ask)("zzzzzz")
 
 
@@ -166,7 +166,7 @@ def test_rows_words_and_names_of_a_matrix_model():
     assert named.explain("crude oil").words == ("crude oil",)  # a term of its own
     assert plain.explain("x3").words == ("x3",)
     assert plain.explain(row * 0).is_bias
-    with pytest.raises(UnknownTermError, match="near spellings: corn"):
+    with pytest.raises(UnknownTermError, match="similar spellings: corn"):
         named.explain("cornn")
     with pytest.raises(DcotError, match="explain takes one document, got 20"):
         plain.explain(MATRIX)

@@ -149,8 +149,8 @@ def test_words_of_a_vectorizer_weigh_what_they_weigh_alone(weighting, squash):
         (lambda model: model.similar_terms(40), "no column 40: columns go from 0 to 39"),
         (lambda model: model.similar_terms(2.5), "expected a term or the number of a column"),
         (lambda model: model.cohort(int(rare_one(model))), "not one of the 15 prototypes"),
-        (lambda model: model.similar_terms("x3", names=["a"]), "names: .*one is needed for each"),
-        (lambda model: model.explain("oil"), "learned without names: pass names="),
+        (lambda model: model.similar_terms("x3", names=["a"]), "names: .*pass one for each"),
+        (lambda model: model.explain("oil"), "fitted without names: pass names="),
     ],
 )
 def test_bad_questions(question, words):

@@ -151,7 +151,7 @@ def test_what_cannot_be_exported(tmp_path, monkeypatch):
         export.to_onnx(given, tmp_path / "a.onnx")
     model = DCoTVectorizer(analyzer=str.split, n_prototypes=10).fit(TEXTS)
     scorer = scorer_of(model, tmp_path)
-    with pytest.raises(ValueError, match="give counts"):
+    with pytest.raises(ValueError, match="pass counts"):
         scorer.transform(["a text"])
     expected = model.transform(["oil oil"])
     np.testing.assert_allclose(scorer.transform([{"oil": 2}]), expected, atol=1e-5)

@@ -116,11 +116,11 @@ def test_metadata(index):
 
 
 def test_documents_of_another_kind(index, rows):
-    with pytest.raises(InvalidInputError, match="one of texts"):
+    with pytest.raises(InvalidInputError, match="holds texts"):
         index.add(np.eye(3))
-    with pytest.raises(InvalidInputError, match="one of texts"):
+    with pytest.raises(InvalidInputError, match="holds texts"):
         index.search(np.eye(3))
-    with pytest.raises(InvalidInputError, match="one of rows of numbers"):
+    with pytest.raises(InvalidInputError, match="holds rows of numbers"):
         rows.add(TEXTS)
     with pytest.raises(InvalidInputError, match="cannot read a text"):
         rows.search("oil")
@@ -172,7 +172,7 @@ def test_settings():
 
 
 def test_what_features_cannot(rows):
-    with pytest.raises(NotAvailableError, match="holds features"):
+    with pytest.raises(NotAvailableError, match="has only features"):
         rows.search(np.ones(3), hybrid=0.5)
     assert len(rows.search(np.ones(3), hybrid=False)) == 3
     with pytest.raises(DcotError, match="store_texts"):
@@ -182,7 +182,7 @@ def test_what_features_cannot(rows):
 def test_filters_that_are_none(index):
     with pytest.raises(InvalidTypeError, match="where must be"):
         index.search("oil", where=1.5)
-    with pytest.raises(InvalidInputError, match="one entry for each of the 4"):
+    with pytest.raises(InvalidInputError, match="an entry for each of the 4"):
         index.search("oil", where=np.array([True]))
 
 

@@ -66,7 +66,7 @@ def test_nothing_found_says_why():
     index = SearchIndex().add(np.eye(2))
     assert "row of zeros" in str(index.search([0.0, 0.0]))
     assert "row of zeros" in index.search([0.0, 0.0])._repr_html_()
-    assert "fits the filter" in str(index.search([0.0, 1.0], where=[]))
+    assert "passes the filter" in str(index.search([0.0, 1.0], where=[]))
     assert "no word" in str(SearchIndex().add(TEXTS).search("xylophone"))
 
 
