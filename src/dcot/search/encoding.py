@@ -45,7 +45,7 @@ class Batch:
 def read_documents(documents: Any, expects_texts: bool | None) -> Batch:
     """Read documents for an index of texts (True), of features (False), or undecided (None)."""
     if isinstance(documents, str):
-        raise InvalidInputError("documents must be a list: put a single text into one")
+        raise InvalidInputError("documents must be a list: put a single text into a list")
     given = _are_texts(documents)
     if hasattr(documents, "__len__") and not sp.issparse(documents) and not len(documents):
         given = given if expects_texts is None else expects_texts

@@ -102,7 +102,7 @@ def test_a_model_of_a_matrix(tmp_path):
     model = DCoT(6).fit(X)
     found, _ = run_onnx(model, X, tmp_path)
     np.testing.assert_allclose(found, model.transform(X), atol=1e-5)
-    with pytest.raises(DcotError, match="takes a matrix"):
+    with pytest.raises(DcotError, match="reads a matrix"):
         export.to_numpy(model, tmp_path)
 
 
@@ -156,7 +156,7 @@ def test_what_cannot_be_exported(tmp_path, monkeypatch):
     expected = model.transform(["oil oil"])
     np.testing.assert_allclose(scorer.transform([{"oil": 2}]), expected, atol=1e-5)
     monkeypatch.setattr(export, "_LARGEST", 10)
-    with pytest.raises(DcotError, match="holds 2 GB"):
+    with pytest.raises(DcotError, match="holds at most 2 GB"):
         export.to_onnx(model, tmp_path / "a.onnx")
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingExtraError, match=r"dcot\[onnx\]"):
