@@ -66,7 +66,9 @@ def test_a_document_layer_by_layer(model):
 
 def test_what_a_classifier_explains_is_not_a_meaning(classifier):
     for draw in (plots.document_layers, lambda found: plots.word_columns([found])):
-        with pytest.raises(DcotError, match=r"got Explanation.*classifier\.meaning"):
+        with pytest.raises(
+            DcotError, match=r"got Explanation.*meaning\(text\) of a DCoTClassifier"
+        ):
             draw(classifier.explain("opec stocks"))
         assert draw(classifier.meaning("opec stocks")).axes
 
