@@ -107,7 +107,9 @@ CHOICES = [(fit.fit, DCoT, name) for name in ("squash", "output", "normalize", "
 ]
 
 
-@pytest.mark.parametrize(("command", "cls", "name"), CHOICES, ids=lambda one: str(one))
+@pytest.mark.parametrize(
+    ("command", "cls", "name"), CHOICES, ids=lambda one: getattr(one, "__name__", one)
+)
 def test_choices_are_those_of_the_estimator(command, cls, name):
     option = parameters(command)["features" if name == "output" else name]
     offered = set(get_args(option.annotation.__origin__)) - {"none"}
