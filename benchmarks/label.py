@@ -20,7 +20,7 @@ from dcot import datasets
 from dcot.web.documents import Documents
 from dcot.web.label import label_app
 from dcot.web.labels import LabelStore
-from dcot.web.learning import choose_next, learn
+from dcot.web.learning import Start, choose_next, learn
 from dcot.web.security import Access
 from dcot.web.seeds import seed_vectors
 from dcot.web.server import listen, serve, server_of
@@ -144,7 +144,7 @@ def _seeded(space: Space, truth: list[str], words: int) -> float:
         own = np.asarray(counts[np.flatnonzero(codes == name)].mean(axis=0)).ravel()
         best = np.argsort(-(own * np.log((own + 1e-6) / share)))[:words]
         seeds[name] = [str(space.terms[k]) for k in best]
-    snapshot = learn(space.Z, {}, seed_vectors(space, seeds))
+    snapshot = learn(space.Z, {}, Start(seed_vectors(space, seeds)))
     assert snapshot is not None
     return float((np.asarray(snapshot.classes)[snapshot.best] == codes).mean())
 

@@ -17,6 +17,7 @@ EXAMPLES = {
         "dcot label news.csv --text body -o labels.csv",
         "dcot label news.csv --text body --classes oil,stocks -o labels.csv",
         "dcot label news.csv --text body --label topic --id number -o labels.csv --no-open",
+        "dcot label news.csv --text body --model model -o labels.csv",
     )
 }
 
@@ -34,9 +35,25 @@ def label(
     model: Annotated[
         Path | None,
         o.option(
+            "A model folder to start from: its features are used, and the classes and predictions "
+            "of a classifier are there from the start.",
+            metavar="MODEL",
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        o.option(
             "The folder that “Save the model” writes.",
             metavar="MODEL",
             show_default="LABELS with the ending .model",
+        ),
+    ] = None,
+    embedding: Annotated[
+        str | None,
+        o.option(
+            "Word vectors to use beside dCoT: a file of word2vec, GloVe or safetensors, or "
+            "wordllama, if it is installed.",
+            metavar="FILE|wordllama",
         ),
     ] = None,
     classes: Annotated[
@@ -68,16 +85,21 @@ def label(
     to go on. Nothing leaves this computer.
     """
     from dcot.cli.corpus import Corpus
-    from dcot.cli.files import check_target
+    from dcot.cli.files import check_target, load_model
     from dcot.runtime.extras import require
 
     for module in ("starlette", "uvicorn"):
         require(module, "explore")
+    from dcot.classifier.embedding import as_encoder
     from dcot.web.documents import Documents
+    from dcot.web.given import check_given
     from dcot.web.label import LabelOptions, run_label
 
-    folder = output.with_suffix(".model") if model is None else model
+    folder = output.with_suffix(".model") if save is None else save
     check_target(folder, "DCoTClassifier")
+    if embedding is not None:
+        as_encoder(embedding)  # an error now, not in the background
+    given = None if model is None else check_given(load_model(model), str(model), embedding)
     source = Corpus(corpus, reading, o.Labels(label), identifier)
     found = source.whole()
     documents = Documents.of(
@@ -88,7 +110,14 @@ def label(
             f"{source.name} has documents with several labels: `dcot label` gives one per document"
         )
     options = LabelOptions(
-        output, folder, [name for name in classes or () if name], page.host, page.port, session.seed
+        output,
+        folder,
+        [name for name in classes or () if name],
+        page.host,
+        page.port,
+        session.seed,
+        given,
+        embedding,
     )
     shown = _Page(session, page.open_page, documents, output)
     try:

@@ -155,6 +155,8 @@ class LabelApi:
                 for name in session.classes
             ],
             "saving": asdict(session.saving),
+            "target": session.model_path.name,
+            "adds": bool(session.names),
         }
 
     def next(self, tab: str, n: int = 8, keep: str = "", by: str | None = None) -> dict[str, Any]:
@@ -178,7 +180,7 @@ class LabelApi:
 
     def doubtful(self, n: int = 20) -> dict[str, Any]:
         snapshot = self.session.learned.snapshot
-        if snapshot is None:
+        if snapshot is None or not len(snapshot.rows):
             return {"total": 0, "documents": []}
         issues = snapshot.issues()
         found = []
@@ -186,6 +188,7 @@ class LabelApi:
             row = int(snapshot.rows[issues.positions[place]])
             given = snapshot.classes[issues.given[place]]
             other = snapshot.classes[issues.predicted[place]]
+            for_given, for_other = self.session.held_out_pieces(row, given, other)
             found.append(
                 self._document(row)
                 | {
@@ -194,8 +197,8 @@ class LabelApi:
                         "name": other,
                         "probability": float(issues.predicted_probability[place]),
                     },
-                    "for_given": self.session.held_out_pieces(row, given, other),
-                    "for_other": self.session.held_out_pieces(row, other, given),
+                    "for_given": for_given,
+                    "for_other": for_other,
                 }
             )
         return {"total": len(issues), "documents": found}

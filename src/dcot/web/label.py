@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dcot.web.api import LabelApi
 from dcot.web.documents import Documents
+from dcot.web.given import Model
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access, App
 from dcot.web.server import application, listen, serve, server_of
@@ -27,6 +29,8 @@ class LabelOptions:
     classes : names, in the order of their keys
     host, port : where to listen; without a port the usual one, or a free one
     seed : for everything that is random
+    given : a model to start from, as ``given.check_given`` accepts it
+    embedding : vectors to use beside dCoT, as in ``DCoTClassifier``
     """
 
     labels: Path
@@ -35,6 +39,8 @@ class LabelOptions:
     host: str = "127.0.0.1"
     port: int | None = None
     seed: int = 0
+    given: Model | None = None
+    embedding: Any = None
 
 
 def label_app(session: Session, access: Access) -> App:
@@ -71,7 +77,13 @@ def run_label(
     try:
         store = LabelStore(options.labels, documents)
         session = Session(
-            documents, store, options.model, tuple(options.classes), seed=options.seed
+            documents,
+            store,
+            options.model,
+            tuple(options.classes),
+            given=options.given,
+            embedding=options.embedding,
+            seed=options.seed,
         )
         try:
             take_over(session, given)

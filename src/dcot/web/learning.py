@@ -1,13 +1,13 @@
 """What has been learned from the labels so far: a classifier on the vectors of the documents.
 
-``learn`` takes vectors and labels and returns a frozen :class:`Snapshot`. It takes milliseconds
-for hundreds of labels, so it is done anew after every few of them.
+``learn`` takes vectors, labels and what is known beside them (:class:`Start`), and returns a frozen
+:class:`Snapshot`. It takes milliseconds for hundreds of labels, so it is repeated after every few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,76 @@ from scipy.stats import binomtest
 from dcot.classifier.estimate import calibrate, probabilities
 from dcot.classifier.label_issues import LabelIssues, find_label_issues
 from dcot.classifier.ridge import KernelRidge
+from dcot.classifier.selection import EMBEDDING_WEIGHTS, best_of
 from dcot.classifier.suggestion import most_informative, uncertainty
 
 Array = NDArray[Any]
 
 POOL = 1000  # documents that are compared when the next ones are chosen
 _BLOCK = 50_000  # documents that are classified at a time
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A classifier that was given, on the vectors of the documents.
+
+    Attributes
+    ----------
+    classes : names, in the order of the columns
+    coef, intercept, temperature, calibrated, alpha : as in ``Snapshot``
+    anchors : vectors of some documents, on which its decisions are kept: it was learned from
+        labels too, and the first few of others should not overrule them everywhere
+    """
+
+    classes: tuple[str, ...]
+    coef: Array
+    intercept: Array
+    temperature: float
+    calibrated: bool
+    alpha: float
+    anchors: Array
+
+    def columns(self, classes: Sequence[str]) -> tuple[Array, Array]:
+        """Coefficients and intercept for these classes; one it does not know is never decided."""
+        coef = np.zeros((len(self.coef), len(classes)), dtype=self.coef.dtype)
+        intercept = np.full(len(classes), -1.0)
+        for column, name in enumerate(classes):
+            if name in self.classes:
+                own = self.classes.index(name)
+                coef[:, column], intercept[column] = self.coef[:, own], self.intercept[own]
+        return coef, intercept
+
+    def renamed(self, names: Mapping[str, str]) -> Prior | None:
+        """With other names. Classes of one name become one, a class without a name is left out."""
+        kept = [name for name in self.classes if name in names]
+        classes = tuple(dict.fromkeys(names[name] for name in kept))
+        if not classes:
+            return None
+        parts = [[self.classes.index(o) for o in kept if names[o] == name] for name in classes]
+        coef = np.stack([self.coef[:, part].sum(axis=1) for part in parts], axis=1)
+        # targets are ±1: those of a joined class are the sum of the parts' plus one for each more
+        intercept = np.array([self.intercept[part].sum() + len(part) - 1 for part in parts])
+        return replace(self, classes=classes, coef=coef, intercept=intercept)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is known beside the labels.
+
+    Attributes
+    ----------
+    seeds : vectors of each class's seed words; a word is one more document, as in
+        ``DCoTClassifier.fit``
+    prior : a classifier that was given; what is learned is the difference to its decisions
+    n_beside : so many columns of the vectors, the last, are beside dCoT; their weight is chosen
+    """
+
+    seeds: Mapping[str, Array] = field(default_factory=dict)
+    prior: Prior | None = None
+    n_beside: int = 0
+
+
+NOTHING = Start()
 
 
 @dataclass(frozen=True)
@@ -35,6 +99,7 @@ class Snapshot:
     coef, intercept : decisions are ``Z @ coef + intercept``
     temperature, calibrated : of the probabilities, and whether labels sufficed to learn it
     alpha : strength of the ridge
+    scale : what the columns of the vectors are multiplied by, in inner products
     rows, codes : the labelled documents and the columns of their classes, in labelling order
     held_out : decisions for these by models that never saw them
     best : column of the predicted class of every document
@@ -48,6 +113,7 @@ class Snapshot:
     temperature: float
     calibrated: bool
     alpha: float
+    scale: Array
     rows: Array
     codes: Array
     held_out: Array
@@ -75,45 +141,76 @@ class Snapshot:
         return find_label_issues(self.held_out, targets, self.temperature)
 
 
-def learn(
-    Z: Array, labels: Mapping[int, str], seeds: Mapping[str, Array] | None = None
-) -> Snapshot | None:
-    """Learn from labels, and from seed words of classes; None with fewer than two classes.
+def learn(Z: Array, labels: Mapping[int, str], start: Start = NOTHING) -> Snapshot | None:
+    """Learn from labels and from what is known beside them; None with fewer than two classes.
 
     Parameters
     ----------
     Z : vectors of all documents
     labels : class by row, in labelling order
-    seeds : vectors of each class's seed words; a word is one more document, as in
-        ``DCoTClassifier.fit``
+    start : seed words, and a classifier that was given
     """
-    seeds = seeds or {}
-    names = [*labels.values(), *(name for name, words in seeds.items() for _ in words)]
-    classes = tuple(sorted(set(names)))
+    names = [*labels.values(), *(name for name, words in start.seeds.items() for _ in words)]
+    prior = start.prior
+    classes = tuple(sorted({*names, *(prior.classes if prior is not None else ())}))
     if len(classes) < 2:
         return None
     codes = np.array([classes.index(name) for name in names], dtype=np.intp)
-    targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
     rows, n = np.fromiter(labels, dtype=np.intp, count=len(labels)), len(labels)
-    features = np.vstack([Z[rows], *seeds.values()])
-    ridge = KernelRidge.fit(features @ features.T, targets, judged=n)
-    temperature, calibrated = calibrate(ridge.held_out, targets[:n], ridge.weights, True)
-    coef = np.ascontiguousarray(features.T @ ridge.dual.astype(features.dtype))
-    best, confidence, doubt = _classified(Z, coef, ridge.intercept, temperature)
+    features = np.vstack([Z[rows], *start.seeds.values()])
+    targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
+    coef, intercept = np.zeros((Z.shape[1], len(classes)), dtype=Z.dtype), np.zeros(len(classes))
+    if prior is not None:
+        coef, intercept = prior.columns(classes)
+        features = np.vstack([features, prior.anchors])
+    offset = features @ coef + intercept
+    missing = np.zeros_like(offset)
+    missing[: len(names)] = targets - offset[: len(names)]
+    scale, held_out = np.ones(Z.shape[1], dtype=Z.dtype), np.zeros((0, len(classes)))
+    alpha = 1.0 if prior is None else prior.alpha
+    if len(names):
+        ridge, scale = _ridge(features, missing, n, start.n_beside)
+        held_out, alpha = ridge.held_out + offset[:n], ridge.alpha
+        coef = coef + scale[:, None] ** 2 * (features.T @ ridge.dual.astype(features.dtype))
+        intercept = intercept + ridge.intercept
+    temperature, calibrated = calibrate(held_out, targets[:n], np.ones(n), True)
+    if prior is not None and not calibrated:
+        temperature, calibrated = prior.temperature, prior.calibrated
+    coef = np.ascontiguousarray(coef)
+    best, confidence, doubt = _classified(Z, coef, intercept, temperature)
     return Snapshot(
         classes,
         coef,
-        ridge.intercept,
+        intercept,
         temperature,
         calibrated,
-        ridge.alpha,
+        alpha,
+        scale,
         rows,
         codes[:n],
-        ridge.held_out,
+        held_out,
         best,
         confidence,
         doubt,
     )
+
+
+def _ridge(features: Array, targets: Array, n: int, n_beside: int) -> tuple[KernelRidge, Array]:
+    """The ridge on n labelled documents and what comes after them, and the scale of the columns.
+
+    The weight of vectors beside dCoT is chosen as in ``DCoTClassifier``.
+    """
+    split = features.shape[1] - n_beside
+    own, beside = features[:, :split], features[:, split:]
+    weights = EMBEDDING_WEIGHTS if n_beside else (1.0,)
+    kernel, more = own @ own.T, beside @ beside.T
+    ridges = [KernelRidge.fit(kernel + weight * more, targets, judged=n) for weight in weights]
+    chosen = 0
+    if n and n_beside:
+        chosen = best_of(np.array([ridge.losses for ridge in ridges]), ridges[0].weights)
+    scale = np.ones(features.shape[1], dtype=features.dtype)
+    scale[split:] = np.sqrt(weights[chosen])
+    return ridges[chosen], scale
 
 
 def _classified(
@@ -142,14 +239,12 @@ def choose_next(
         order = among[np.argsort(-snapshot.doubt[among], kind="stable")]
         doubtful, rest = order[: POOL // 2], order[POOL // 2 :]
         pool = np.concatenate([doubtful, generator.choice(rest, POOL // 2, replace=False)])
-    labelled, doubt = _rows(Z, snapshot.rows), snapshot.doubt[pool]
-    chosen = most_informative([Z[pool]], [labelled], doubt, snapshot.alpha, min(k, len(pool)))
+    labelled, new = Z[snapshot.rows] * snapshot.scale, Z[pool] * snapshot.scale
+    if not len(labelled):  # without any label, one that teaches nothing
+        labelled = np.zeros((1, Z.shape[1]), dtype=Z.dtype)
+    k = min(k, len(pool))
+    chosen = most_informative([new], [labelled], snapshot.doubt[pool], snapshot.alpha, k)
     return np.asarray(pool[chosen])
-
-
-def _rows(Z: Array, rows: Array) -> Array:
-    """Vectors of labelled documents; with seed words alone, one that teaches nothing."""
-    return Z[rows] if len(rows) else np.zeros((1, Z.shape[1]), dtype=Z.dtype)
 
 
 # -- how good it is -------------------------------------------------------------------------
@@ -195,6 +290,7 @@ def expected_gain(
     Z: Array,
     labels: Mapping[int, str],
     drawn: Mapping[int, str],
+    start: Start = NOTHING,
     more: int = 50,
     draws: int = 8,
     seed: int = 0,
@@ -213,7 +309,7 @@ def expected_gain(
         misses = []
         for _ in range(repeats):
             some = dict(items[place] for place in generator.permutation(n)[:size])
-            learned = learn_rows(Z, some)
+            learned = learn_rows(Z, some, start)
             if learned is not None:
                 missed = len(drawn) - int(held_out_hits(Z, learned, drawn).sum())
                 misses.append((missed + 0.5) / (len(drawn) + 1))  # none seen is not none there
@@ -223,10 +319,10 @@ def expected_gain(
     return _extrapolated(sizes, errors, more) if len(sizes) == 3 else None
 
 
-def learn_rows(Z: Array, labels: Mapping[int, str]) -> Snapshot | None:
-    """The same as ``learn``, without a word on the documents that have no label."""
+def learn_rows(Z: Array, labels: Mapping[int, str], start: Start = NOTHING) -> Snapshot | None:
+    """The same as ``learn``, but only the labelled documents are classified."""
     rows = np.fromiter(labels, dtype=np.intp, count=len(labels))
-    learned = learn(Z[rows], dict(enumerate(labels.values())))
+    learned = learn(Z[rows], dict(enumerate(labels.values())), start)
     return None if learned is None else replace(learned, rows=rows)
 
 

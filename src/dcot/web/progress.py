@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.web.learning import Accuracy, Snapshot, expected_gain, held_out_hits, learn, learn_rows
+from dcot.web.learning import (
+    NOTHING,
+    Accuracy,
+    Snapshot,
+    Start,
+    expected_gain,
+    held_out_hits,
+    learn,
+    learn_rows,
+)
 
 Array = NDArray[Any]
 
@@ -69,19 +78,22 @@ class Progress:
     classes: Sequence[ClassFigures] = ()
     changed: float | None = None
     gain: float | None = None
-    hint: str = "Label a few documents of at least two classes to see how well they can be told."
+    hint: str = "Label a few documents of at least two classes to see how well the classifier does."
 
 
 @dataclass
 class CurveCache:
     """Classifiers that were learned before, by the labels they were learned from."""
 
+    start: Start = NOTHING
     learned: dict[int, Snapshot | None] = field(default_factory=dict)
 
-    def learn(self, Z: Array, items: Sequence[tuple[int, str]]) -> Snapshot | None:
+    def learn(self, Z: Array, items: Sequence[tuple[int, str]], start: Start) -> Snapshot | None:
+        if start is not self.start:
+            self.start, self.learned = start, {}
         key = hash(tuple(items))
         if key not in self.learned:
-            self.learned[key] = learn_rows(Z, dict(items))
+            self.learned[key] = learn_rows(Z, dict(items), start)
         return self.learned[key]
 
 
@@ -100,16 +112,16 @@ def measure(
     labels: Mapping[int, str],
     drawn: Mapping[int, str],
     snapshot: Snapshot,
-    seeds: Mapping[str, Array],
+    start: Start,
     cache: CurveCache,
 ) -> Progress:
     """All figures for these labels; ``drawn`` are those of documents drawn at random."""
     items = list(labels.items())
-    before = learn(Z, dict(items[:-BATCH]), seeds) if len(items) > BATCH else None
+    before = learn(Z, dict(items[:-BATCH]), start) if len(items) > BATCH else None
     changed = None if before is None else _changed(before, snapshot)
-    gain = expected_gain(Z, labels, drawn, MORE)
+    gain = expected_gain(Z, labels, drawn, start, MORE)
     return Progress(
-        _curve(Z, items, drawn, cache),
+        _curve(Z, items, drawn, start, cache),
         len(drawn),
         _by_class(snapshot),
         changed,
@@ -119,13 +131,17 @@ def measure(
 
 
 def _curve(
-    Z: Array, items: Sequence[tuple[int, str]], drawn: Mapping[int, str], cache: CurveCache
+    Z: Array,
+    items: Sequence[tuple[int, str]],
+    drawn: Mapping[int, str],
+    start: Start,
+    cache: CurveCache,
 ) -> list[Point]:
     if len(drawn) < FEWEST:
         return []
     points = []
     for size in curve_sizes(len(items)):
-        learned = cache.learn(Z, items[:size])
+        learned = cache.learn(Z, items[:size], start)
         accuracy = None if learned is None else Accuracy.of(held_out_hits(Z, learned, drawn))
         if accuracy is not None:
             points.append(Point(size, accuracy.value, accuracy.low, accuracy.high))

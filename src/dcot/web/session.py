@@ -19,11 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from dcot.classifier import DCoTClassifier
 from dcot.errors import DcotError, InvalidParameterError
 from dcot.runtime.files import write_atomically
 from dcot.web.documents import Documents
+from dcot.web.given import Model, class_names, new_classifier, start_from, updated
 from dcot.web.labels import LabelStore, check_name
-from dcot.web.learning import Snapshot, choose_next, learn
+from dcot.web.learning import Prior, Snapshot, Start, choose_next, learn, learn_rows
 from dcot.web.progress import CurveCache, Progress, measure
 from dcot.web.seeds import known_seeds, ranked_by, seed_vectors
 from dcot.web.shading import Piece, shaded
@@ -65,7 +67,10 @@ class Session:
     documents, store : the corpus, and the labels with their file
     classes : names, in the order of their keys
     seeds : seed words by class
+    given, embedding : a model to start from, and vectors to use beside dCoT, if there are any
     space : None until it is learned, or if the documents have no words
+    prior : what a given classifier decides; None without one
+    names : what its classes are called now; one that was removed is not among them
     phase : ``"learning"``, ``"ready"``, or ``"wordless"`` if there are no words to learn from
     """
 
@@ -74,7 +79,11 @@ class Session:
     model_path: Path
     classes: tuple[str, ...] = ()
     seeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    given: Model | None = None
+    embedding: Any = None
     space: Space | None = None
+    prior: Prior | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     phase: str = "learning"
     learned: Learned = field(default_factory=Learned)
@@ -90,6 +99,7 @@ class Session:
         self._leases: dict[int, tuple[str, float]] = {}
         self._closing = False
         self._cache = CurveCache()
+        self._begun: tuple[Any, Start] | None = None
         self._generator = np.random.RandomState(self.seed)
         self._order = self._generator.permutation(len(self.documents))
         self._shaded: OrderedDict[tuple[int, int, str], list[Piece]] = OrderedDict()
@@ -182,6 +192,7 @@ class Session:
             words = (*self.seeds.get(new, ()), *self.seeds.get(old, ()))
             seeds = {name: own for name, own in self.seeds.items() if name not in (old, new)}
             self.seeds = seeds | ({new: tuple(dict.fromkeys(words))} if words else {})
+            self.names = {given: new if now == old else now for given, now in self.names.items()}
             self._set_classes([new if name == old else name for name in kept])
             self._touch()
         return count
@@ -192,6 +203,7 @@ class Session:
             if self.counts().get(name):
                 raise InvalidParameterError(f"{name!r} has labels: merge it into another class")
             self.seeds = {own: words for own, words in self.seeds.items() if own != name}
+            self.names = {given: now for given, now in self.names.items() if now != name}
             self._set_classes([own for own in self.classes if own != name])
             self._touch()
 
@@ -281,19 +293,29 @@ class Session:
                     self._shaded.popitem(last=False)
         return found
 
-    def held_out_pieces(self, row: int, name: str, other: str) -> list[Piece]:
-        """The same for one class against another, by a classifier that never saw the document."""
+    def held_out_pieces(self, row: int, name: str, other: str) -> tuple[list[Piece], list[Piece]]:
+        """A text shaded for one class against another, and the other way round.
+
+        By a classifier that never saw the document.
+        """
         space, labels = self.space, {own: one for own, one in self.labels.items() if own != row}
         assert space is not None
-        rows = np.fromiter(labels, dtype=np.intp, count=len(labels))
-        seeds = seed_vectors(space, dict(self.seeds))
-        learned = learn(space.Z[rows], dict(enumerate(labels.values())), seeds)
+        learned = learn_rows(space.Z, labels, self._start(space))
         if learned is None or not {name, other} <= {*learned.classes}:
-            return self.pieces(row, name)
-        columns = [learned.classes.index(one) for one in (name, other)]
-        shares = space.shares(row, learned.coef[:, columns[0]] - learned.coef[:, columns[1]])
-        text = self.documents.texts[row]
-        return shaded(text, lambda words: space.shares_of(words, shares))
+            return self.pieces(row, name), self.pieces(row, other)
+        one, two = (learned.coef[:, learned.classes.index(own)] for own in (name, other))
+        shares = space.shares(row, one - two)
+        found = shaded(self.documents.texts[row], lambda words: space.shares_of(words, shares))
+        return found, [(text, -share) for text, share in found]
+
+    def _start(self, space: Space) -> Start:
+        """What is known beside the labels; the same object until something changes."""
+        key = (self.seeds, self.names, self.prior)
+        if self._begun is None or any(a is not b for a, b in zip(self._begun[0], key, strict=True)):
+            prior = None if self.prior is None else self.prior.renamed(self.names)
+            beside = space.n_beside if self.prior is None else 0  # a classifier has chosen a weight
+            self._begun = key, Start(seed_vectors(space, dict(self.seeds)), prior, beside)
+        return self._begun[1]
 
     # -- saving the model -------------------------------------------------------------------
 
@@ -303,7 +325,9 @@ class Session:
             if self.saving.state == "running":
                 return
             labels = self.labels
-            if len({*labels.values(), *self.seeds}) < 2:
+            if self.prior is not None and not labels and not self.seeds:
+                raise InvalidParameterError("nothing is labelled yet: the model would be the same")
+            if len({*labels.values(), *self.seeds, *self.names.values()}) < 2:
                 raise InvalidParameterError(
                     "a model needs labels or seed words of at least two classes: label a few more"
                 )
@@ -311,13 +335,16 @@ class Session:
         threading.Thread(target=self._save, args=(labels,), daemon=True).start()
 
     def _save(self, labels: Mapping[int, str]) -> None:
-        from dcot.classifier import DCoTClassifier
-
         try:
-            y = [labels.get(row) for row in range(len(self.documents))]
             words = {} if self.space is None else known_seeds(self.space, dict(self.seeds))
-            model = DCoTClassifier(random_state=self.seed)
-            model.fit(list(self.documents.texts), y, seed_words=words or None)
+            if isinstance(self.given, DCoTClassifier) and self.space is not None:
+                snapshot = learn(self.space.Z, labels, self._start(self.space))
+                assert snapshot is not None
+                model = updated(self.given, self.space, snapshot, self.seed)
+            else:
+                y = [labels.get(row) for row in range(len(self.documents))]
+                model = new_classifier(self.given, self.embedding, self.seed)
+                model.fit(list(self.documents.texts), y, seed_words=words or None)
             model.save(self.model_path)
             self.saving = Saving("done", f"Saved to {self.model_path}. {model.summary()}")
         except Exception as error:  # whatever it is, the page has to say it
@@ -327,7 +354,10 @@ class Session:
 
     def _work(self) -> None:
         if self.space is None:
-            self.space = learn_space(self.documents.texts, self.seed)
+            try:
+                self._read_documents()
+            except DcotError as error:
+                self.saving = Saving("failed", f"The documents could not be read: {error}")
         self.phase = "wordless" if self.space is None else "ready"
         with self._wake:
             self._revision += 1
@@ -336,6 +366,14 @@ class Session:
                 self._refit()
             except DcotError as error:
                 self.saving = Saving("failed", f"The model could not be refitted: {error}")
+
+    def _read_documents(self) -> None:
+        texts = self.documents.texts
+        if self.given is None:
+            self.space = learn_space(texts, self.seed, self.embedding)
+            return
+        space, self.prior = start_from(self.given, texts, self.seed, self.embedding)
+        self.space = space if space.known.any() else None
 
     def _wait(self) -> bool:
         """Wait until a refit is due; False to end."""
@@ -358,8 +396,8 @@ class Session:
             revision, labels = self._revision, self.labels
             given = dict(self.store.labels)
             among = self.unlabelled()
-        seeds = seed_vectors(space, dict(self.seeds))
-        snapshot = learn(space.Z, labels, seeds)
+        start = self._start(space)  # not in the lock: an encoder may read seed words
+        snapshot = learn(space.Z, labels, start)
         plan = self._plan(space, snapshot, among)
         self.learned = Learned(revision, snapshot, plan, self.learned.number + 1)
         if snapshot is None:
@@ -370,7 +408,7 @@ class Session:
         drawn = {
             row: label.name for row, label in given.items() if label.name and label.how == "random"
         }
-        progress = measure(space.Z, labels, drawn, snapshot, seeds, self._cache)
+        progress = measure(space.Z, labels, drawn, snapshot, start, self._cache)
         self.progress = progress
         self.measured += 1
 
@@ -406,7 +444,10 @@ class Session:
         """Classes without labels, their order, and seed words, from the last session."""
         kept = _read_side(self._side)
         found = [label.name for label in self.store.labels.values() if label.name]
-        names = [*self.classes, *kept.get("classes", []), *found]
+        given = class_names(self.given)
+        changed = kept.get("names", {})
+        self.names = {name: changed.get(name, name) for name in given if changed.get(name, name)}
+        names = [*self.classes, *kept.get("classes", []), *self.names.values(), *found]
         for name in dict.fromkeys(names):
             check_name(name)
         self.classes = tuple(dict.fromkeys(names))
@@ -424,6 +465,7 @@ class Session:
         kept = {
             "classes": list(self.classes),
             "seed_words": {k: list(v) for k, v in self.seeds.items()},
+            "names": {name: self.names.get(name, "") for name in class_names(self.given)},
         }
         write_atomically(self._side, json.dumps(kept, ensure_ascii=False, indent=1).encode())
 
@@ -437,6 +479,7 @@ def _read_side(path: Path) -> dict[str, Any]:
             str(name): [word for word in own if isinstance(word, str)]
             for name, own in kept["seed_words"].items()
         }
+        names = {k: v for k, v in kept.get("names", {}).items() if isinstance(v, str)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
-    return {"classes": classes, "seed_words": words}
+    return {"classes": classes, "seed_words": words, "names": names}

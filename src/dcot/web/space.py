@@ -15,11 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.classifier.explanation import term_shares
+from dcot.classifier.embedding import Documents, Embedding, as_encoder, source_of
+from dcot.classifier.explanation import term_shares, vector_shares
 from dcot.classifier.first_batch import first_batch
 from dcot.core.centred import Matrix
+from dcot.core.fit import FittedDCoT
+from dcot.core.layers import Layer
 from dcot.core.representation import Representation
 from dcot.errors import DcotError
+from dcot.text.readers import as_texts
 from dcot.vectorizer import DCoTVectorizer
 from dcot.web.shading import shares_of
 
@@ -42,17 +46,36 @@ class Space:
     vectorizer : the fitted vectorizer, for words
     representation : from weighted terms to vectors
     X : weighted terms of the documents
-    Z : vectors of the documents, documents × directions
+    Z : vectors of the documents, documents × directions; columns of ``embedding`` come last
+    embedding : vectors that are used beside dCoT, or None
+    beside : vectors of the documents in it, before they are centred and scaled
     """
 
     vectorizer: DCoTVectorizer
     representation: Representation
     X: Matrix
     Z: Array
+    embedding: Embedding | None = None
+    beside: Array | None = None
+
+    @property
+    def n_beside(self) -> int:
+        """How many columns of ``Z`` are those of the embedding."""
+        return 0 if self.embedding is None else len(self.embedding.mean)
 
     def vectors(self, texts: Sequence[str]) -> Array:
         """Vectors of other texts, such as a few words."""
-        return np.asarray(self.representation.transform(self.vectorizer.weigh(list(texts))))
+        X = self.vectorizer.weigh(list(texts))
+        return _joined(self.representation, X, self.embedding, self._beside(texts, X))
+
+    def _beside(self, texts: Sequence[str], X: Matrix) -> Array | None:
+        if self.embedding is None:
+            return None
+        if self.embedding.table is not None:
+            return np.asarray(X @ self.embedding.table)
+        assert self.embedding.encoder is not None
+        found = self.embedding.encoder(texts)
+        return found if found.shape[1] else np.zeros((len(texts), self.n_beside), dtype=X.dtype)
 
     @cached_property
     def terms(self) -> Array:
@@ -66,7 +89,8 @@ class Space:
     @cached_property
     def known(self) -> Array:
         """Whether each document has a word that the model knows."""
-        return np.asarray(np.diff(self.X.indptr) > 0)
+        found = np.asarray(np.diff(self.X.indptr) > 0)
+        return found if self.beside is None else found | self.beside.any(axis=1)
 
     def nearest(self, vector: Array, among: Array, k: int) -> Array:
         """Rows among ``among`` whose vectors point the most in the direction of ``vector``."""
@@ -94,9 +118,18 @@ class Space:
         """
         components = self.representation.components
         assert components is not None
-        row_of_terms = self.X[[row]]
-        shares = term_shares(row_of_terms, self.vectorizer.dcot_._fitted(), components @ weights)
-        return dict(zip(row_of_terms.indices.tolist(), shares.tolist(), strict=True))
+        own, beside = np.split(weights, [components.shape[1]])
+        vectors = None if self.beside is None else self.beside[[row]]
+        document = Documents(self.X[[row]], vectors)
+        shares = term_shares(document.terms, self._wide, components @ own)
+        of_words = vector_shares(document, self.embedding, beside)[1]
+        shares = shares if of_words is None else shares + of_words
+        return dict(zip(document.terms.indices.tolist(), shares.tolist(), strict=True))
+
+    @cached_property
+    def _wide(self) -> FittedDCoT:
+        fitted = self.vectorizer.dcot_._fitted()
+        return with_layers(fitted, in_double_precision(self.representation.layers))
 
     def columns(self, words: Sequence[str]) -> list[int]:
         """Columns of all terms in some words."""
@@ -109,10 +142,23 @@ class Space:
         return shares_of(self.vectorizer.counter_, words, shares)
 
 
-def learn_space(texts: Sequence[str], seed: int = 0) -> Space | None:
-    """Learn a representation from texts; None if they have no words to learn from."""
+def in_double_precision(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+    """Shares are computed so: layers after the first are converted once, not for each text."""
+    first, *later = layers
+    return (first, *(replace(layer, coef_=layer.coef_.astype(np.float64)) for layer in later))
+
+
+def with_layers(fitted: FittedDCoT, layers: Sequence[Layer]) -> FittedDCoT:
+    return replace(fitted, representation=replace(fitted.representation, layers=layers))
+
+
+def learn_space(texts: Sequence[str], seed: int = 0, embedding: Any = None) -> Space | None:
+    """Learn a representation from texts; None if they have no words to learn from.
+
+    ``embedding`` is as in ``DCoTClassifier``.
+    """
     vectorizer = learn_vectorizer(texts, seed)
-    return None if vectorizer is None else space_of(vectorizer, texts, seed)
+    return None if vectorizer is None else space_of(vectorizer, texts, seed, embedding)
 
 
 def learn_vectorizer(texts: Sequence[str], seed: int = 0) -> DCoTVectorizer | None:
@@ -129,15 +175,57 @@ def learn_vectorizer(texts: Sequence[str], seed: int = 0) -> DCoTVectorizer | No
         return None
 
 
-def space_of(vectorizer: DCoTVectorizer, texts: Sequence[str], seed: int = 0) -> Space:
-    """The documents in the representation of a fitted vectorizer."""
+def space_of(
+    vectorizer: DCoTVectorizer, texts: Sequence[str], seed: int = 0, embedding: Any = None
+) -> Space:
+    """The documents in the representation of a fitted vectorizer, and vectors beside it."""
     X = vectorizer.weigh(texts).tocsr()
+    if embedding is None:
+        return compressed_space(vectorizer, Documents(X), seed)
+    terms = vectorizer.counter_.get_feature_names_out()
+    source = source_of(embedding, as_encoder(embedding), None, X, as_texts(texts), terms)
+    rows = np.arange(X.shape[0])
+    learned, vectors = source.learn(rows, rows)
+    return compressed_space(vectorizer, Documents(X, vectors), seed, learned)
+
+
+def compressed_space(
+    vectorizer: DCoTVectorizer,
+    documents: Documents,
+    seed: int = 0,
+    embedding: Embedding | None = None,
+    exact: Array | None = None,
+) -> Space:
+    """Documents in a few hundred directions; ``exact`` are weights of features, kept as they are.
+
+    A linear classifier with these weights decides on ``Z`` as it does on the features.
+    """
+    X = documents.terms
     full = replace(vectorizer.dcot_._fitted().representation, components=None)
+    joined = full.output == "concat"  # x is sparse and wide: only the layers are compressed
+    layers = replace(full, output="layers") if joined else full
     generator = np.random.RandomState(seed)
     rows = generator.permutation(X.shape[0])[:MAX_COMPRESSION_DOCUMENTS]
-    directions = leading_directions(np.asarray(full.transform(X[np.sort(rows)])), generator)
-    short = replace(full, components=directions)
-    return Space(vectorizer, short, X, np.asarray(short.transform(X)))
+    directions = leading_directions(np.asarray(layers.transform(X[np.sort(rows)])), generator)
+    if joined:
+        nothing = np.zeros((X.shape[1], directions.shape[1]), dtype=directions.dtype)
+        directions = np.vstack([nothing, directions])
+    if exact is not None:
+        first = orthonormal(exact.astype(np.float64))
+        rest = orthonormal(directions - first @ (first.T @ directions))
+        directions = np.hstack([first, rest]).astype(directions.dtype)
+    short = replace(full, components=np.ascontiguousarray(directions))
+    Z = _joined(short, X, embedding, documents.vectors)
+    return Space(vectorizer, short, X, Z, embedding, documents.vectors)
+
+
+def _joined(
+    representation: Representation, X: Matrix, embedding: Embedding | None, vectors: Array | None
+) -> Array:
+    own = np.asarray(representation.transform(X))
+    if embedding is None or vectors is None:
+        return own
+    return np.hstack([own, embedding.features(vectors).astype(own.dtype, copy=False)])
 
 
 def leading_directions(features: Array, generator: np.random.RandomState) -> Array:
@@ -153,10 +241,14 @@ def leading_directions(features: Array, generator: np.random.RandomState) -> Arr
     ridge = 1e-12 * float(np.trace(scatter)) + 1e-30
     basis = generator.standard_normal((width, N_COMPONENTS))
     for _ in range(N_ITERATIONS):
-        spread = scatter @ basis + ridge * basis
-        lengths = np.sqrt(np.einsum("ij,ij->j", spread, spread))
-        spread /= np.where(lengths > 0, lengths, 1.0)
-        values, vectors = np.linalg.eigh(spread.T @ spread)
-        kept = values > values[-1] * 1e-10
-        basis = spread @ (vectors[:, kept] / np.sqrt(values[kept]))
+        basis = orthonormal(scatter @ basis + ridge * basis)
     return np.ascontiguousarray(basis, dtype=features.dtype)
+
+
+def orthonormal(columns: Array) -> Array:
+    """Orthonormal columns with the same span."""
+    lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+    units = columns / np.where(lengths > 0, lengths, 1.0)
+    values, vectors = np.linalg.eigh(units.T @ units)
+    kept = values > values[-1] * 1e-10
+    return np.asarray(units @ (vectors[:, kept] / np.sqrt(values[kept])))

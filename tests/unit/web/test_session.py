@@ -10,7 +10,7 @@ import dcot
 from dcot.errors import InvalidParameterError
 from dcot.web.documents import Documents
 from dcot.web.labels import LabelStore
-from dcot.web.learning import expected_gain, held_out_hits, learn, learn_rows
+from dcot.web.learning import Start, expected_gain, held_out_hits, learn, learn_rows
 from dcot.web.progress import CurveCache, measure, stop_hint
 from dcot.web.seeds import propose, ranked_by, seed_vectors, unknown_words
 from dcot.web.session import RANDOM_EVERY, Session
@@ -103,7 +103,7 @@ def test_held_out_decisions_are_those_of_models_without_the_document(space, corp
 def test_seed_words_predict_without_any_label(space, corpus):
     seeds = seed_vectors(space, {"oil": ["opec", "zzz"], "grain": ["wheat"], "gold": ["yyy"]})
     assert {name: len(words) for name, words in seeds.items()} == {"oil": 1, "grain": 1}
-    snapshot = learn(space.Z, {}, seeds)
+    snapshot = learn(space.Z, {}, Start(seeds))
     predicted = np.asarray(snapshot.classes)[snapshot.best]
     assert (predicted == np.asarray(corpus[1])).mean() > 0.8
     assert not snapshot.calibrated
@@ -125,7 +125,7 @@ def test_progress_in_words(space, corpus):
     topics = corpus[1]
     labels = {row: topics[row] for row in range(0, 60)}
     snapshot = learn(space.Z, labels)
-    progress = measure(space.Z, labels, labels, snapshot, {}, CurveCache())
+    progress = measure(space.Z, labels, labels, snapshot, Start(), CurveCache())
     assert [point.labels for point in progress.curve] == [10, 25, 50, 60]
     last = progress.curve[-1]
     assert last.low <= last.value <= last.high

@@ -25,6 +25,7 @@ from dcot.web.explore.report import Confusion, confusion_of, model_report
 from dcot.web.explore.subject import Corpus, Subject
 from dcot.web.labels import LabelStore, check_name
 from dcot.web.shading import Piece, shaded, shares_of
+from dcot.web.space import in_double_precision, with_layers
 
 Array = NDArray[Any]
 
@@ -73,7 +74,7 @@ class Explorer:
         self._lock = threading.Lock()
         self._store: LabelStore | None = None
         self.reader: Reader = subject.vectorizer._reader()
-        self.tracer = _in_double_precision(self.reader)
+        self.tracer = replace(self.reader, layers=in_double_precision(self.reader.layers))
         self.phase, self.problem = "reading", ""
         self.X: Any = None
         self.best: Array | None = None
@@ -313,19 +314,10 @@ class Explorer:
         classifier = self.subject.classifier
         if classifier is None:
             return None
-        dcot = classifier._fitted().dcot
-        made = replace(dcot.representation, layers=self.tracer.layers)
-        return replace(dcot, representation=made)
+        return with_layers(classifier._fitted().dcot, self.tracer.layers)
 
     def pieces(self, text: str, columns: Array, shares: Array) -> list[Piece]:
         """A text for the page to shade, by the shares of its terms."""
         by_column = dict(zip(columns.tolist(), np.asarray(shares).tolist(), strict=True))
         counter = self.subject.vectorizer.counter_
         return shaded(text, lambda words: shares_of(counter, words, by_column))
-
-
-def _in_double_precision(reader: Reader) -> Reader:
-    """Meanings are computed so: layers after the first are converted once, not for each text."""
-    first, *later = reader.layers
-    wide = [replace(layer, coef_=layer.coef_.astype(np.float64)) for layer in later]
-    return replace(reader, layers=(first, *wide))

@@ -1,0 +1,148 @@
+"""A model that labelling starts from: its representation, and what it decides before any label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+
+from dcot.classifier import DCoTClassifier
+from dcot.classifier.estimate import estimate, probabilities
+from dcot.classifier.fit import FittedClassifier, HeldOut
+from dcot.classifier.reliability import Reliability
+from dcot.classifier.ridge import KernelRidge
+from dcot.classifier.selection import input_kernel
+from dcot.core.moments import Moments
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.vectorizer import DCoTVectorizer
+from dcot.web.learning import Prior, Snapshot
+from dcot.web.space import Space, compressed_space, space_of
+
+Model = DCoTVectorizer | DCoTClassifier
+
+MAX_ANCHORS = 100  # documents on which the decisions of a given classifier are kept
+
+
+def check_given(model: object, name: str, embedding: Any = None) -> Model:
+    """A model that labelling can start from, or an error that says why not."""
+    if isinstance(model, DCoTVectorizer):
+        return model
+    if not isinstance(model, DCoTClassifier):
+        raise InvalidTypeError(
+            f"{name} is a {type(model).__name__}: labelling starts from a DCoTVectorizer or a "
+            "DCoTClassifier, which read texts"
+        )
+    fitted = model._fitted()
+    if model.vectorizer_ is None:
+        raise InvalidTypeError(f"{name} was trained on a matrix: labelling needs a model of texts")
+    if not fitted.exclusive:
+        raise InvalidInputError(
+            f"{name} gives several labels per document, and labelling gives one: start from "
+            "another model, or from model.vectorizer_"
+        )
+    if embedding is not None:
+        raise InvalidParameterError(
+            f"{name} is a classifier, which has its vectors already: leave embedding out, or start "
+            "from a vectorizer"
+        )
+    if fitted.embedding is not None and fitted.embedding.table is None:
+        model._encoder()  # an error, if a folder does not hold it
+    return model
+
+
+def class_names(model: Model | None) -> tuple[str, ...]:
+    """The classes of a classifier, as people read them."""
+    if not isinstance(model, DCoTClassifier):
+        return ()
+    return tuple(str(name) for name in model.classes_)
+
+
+def start_from(
+    model: Model, texts: Sequence[str], seed: int = 0, embedding: Any = None
+) -> tuple[Space, Prior | None]:
+    """Documents in the representation of a model; the decisions of a classifier, too."""
+    if isinstance(model, DCoTVectorizer):
+        return space_of(model, texts, seed, embedding), None
+    fitted, vectorizer = model._fitted(), model.vectorizer_
+    assert vectorizer is not None
+    documents = model._read(texts)
+    fitted = model._fitted()  # with the encoder, which reading may have found
+    own, beside = np.split(fitted.coef.T, [fitted.dcot.n_features])
+    space = compressed_space(vectorizer, documents, seed, fitted.embedding, own)
+    components = space.representation.components
+    assert components is not None
+    coef = np.vstack([components.T @ own, beside]).astype(space.Z.dtype)
+    return space, _prior(fitted, class_names(model), coef, space, seed)
+
+
+def _prior(
+    fitted: FittedClassifier, names: tuple[str, ...], coef: Any, space: Space, seed: int
+) -> Prior:
+    known = np.flatnonzero(space.known)
+    count = min(MAX_ANCHORS, fitted.n_labelled, len(known))
+    rows = np.random.RandomState(seed).permutation(known)[:count]
+    return Prior(
+        names,
+        coef,
+        np.asarray(fitted.intercept, dtype=np.float64),
+        fitted.temperature,
+        fitted.calibrated,
+        fitted.alpha,
+        space.Z[rows],
+    )
+
+
+def new_classifier(given: Model | None, embedding: Any, seed: int) -> DCoTClassifier:
+    """Unfitted, on the representation of a given vectorizer if there is one."""
+    frozen = None if given is None else FrozenEstimator(given)
+    return DCoTClassifier(vectorizer=frozen, embedding=embedding, random_state=seed)
+
+
+def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) -> DCoTClassifier:
+    """The given classifier with what the labels added: it decides as the page does."""
+    fitted, components = model._fitted(), space.representation.components
+    assert components is not None
+    own, beside = np.split(snapshot.coef, [components.shape[1]])
+    coef = np.vstack([components @ own, beside]).T
+    rows, codes, held_out = snapshot.rows, snapshot.codes, snapshot.held_out
+    targets = np.where(codes[:, None] == np.arange(len(snapshot.classes)), 1.0, -1.0)
+    chance, once = probabilities(held_out, snapshot.temperature, True), np.ones(len(rows))
+    learned = replace(
+        fitted,
+        classes=np.array(snapshot.classes),
+        coef=np.ascontiguousarray(coef, dtype=fitted.dcot.dtype),
+        intercept=snapshot.intercept,
+        alpha=snapshot.alpha,
+        estimator=None,
+        temperature=snapshot.temperature,
+        calibrated=snapshot.calibrated,
+        estimate=_estimate(space, snapshot, targets, seed),
+        reliability=Reliability.of(chance, codes, once) if len(rows) else None,
+        n_labelled=fitted.n_labelled + len(rows),
+        known_terms=fitted.known_terms | (Moments.of(space.X[rows]).document_frequency > 0),
+        labelled_rows=None,
+        held_out=HeldOut(rows, targets, held_out),
+    )
+    made = copy(model)
+    made.estimator = "ridge"
+    return made._store(learned, model.vectorizer_, model.dcot_)
+
+
+def _estimate(space: Space, snapshot: Snapshot, targets: Any, seed: int) -> Any:
+    """From the labels of the page alone: those that the given model learned from are unknown."""
+    n, losses = len(targets), ((targets - snapshot.held_out) ** 2).sum(axis=1)
+    judged = KernelRidge(
+        np.zeros((0, 0)),
+        snapshot.intercept,
+        0.0,
+        snapshot.alpha,
+        snapshot.held_out,
+        losses,
+        np.ones(n),
+    )
+    words = KernelRidge.fit(input_kernel(space.X[snapshot.rows]), targets) if n else judged
+    return estimate([judged], None, words, targets, True, seed)
