@@ -233,6 +233,8 @@ class Session:
         by_class : rank by the seed words of this class instead
         """
         now = time.monotonic()
+        most = k + len(self._leases) + len(self.store.labels) + len(keep)
+        candidates = self._candidates(by_class, most)  # not in the lock: labels do not wait for it
         with self._lock:
             self._leases = {
                 row: (owner, until)
@@ -241,7 +243,7 @@ class Session:
             }
             taken = {*self._leases, *self.store.labels, *keep}
             chosen: list[tuple[int, str]] = []
-            for row, how in self._candidates(by_class, k + len(taken)):
+            for row, how in candidates:
                 if row not in taken:
                     chosen.append((row, how))
                     taken.add(row)
@@ -276,10 +278,10 @@ class Session:
         rows = self.space.nearest(self.space.Z[row], among[among != row], k)
         return name or None, [int(one) for one in rows]
 
-    def pieces(self, row: int, name: str) -> list[Piece]:
+    def pieces(self, row: int, name: str, learned: Learned | None = None) -> list[Piece]:
         """A text in pieces with shares of the decision for a class; kept for a while."""
-        learned, space, text = self.learned, self.space, self.documents.texts[row]
-        snapshot = learned.snapshot
+        learned = self.learned if learned is None else learned
+        space, text, snapshot = self.space, self.documents.texts[row], learned.snapshot
         if space is None or snapshot is None or name not in snapshot.classes:
             return shaded(text, lambda words: [0.0] * len(words))
         key = (row, learned.revision, name)
@@ -399,12 +401,13 @@ class Session:
         start = self._start(space)  # not in the lock: an encoder may read seed words
         snapshot = learn(space.Z, labels, start)
         plan = self._plan(space, snapshot, among)
-        self.learned = Learned(revision, snapshot, plan, self.learned.number + 1)
+        learned = Learned(revision, snapshot, plan, self.learned.number + 1)
+        for row, _ in plan[:PREPARED] if snapshot is not None else ():
+            self.pieces(row, snapshot.classes[snapshot.best[row]], learned)
+        self.learned = learned  # once the next documents are shaded: they are asked for at once
         if snapshot is None:
             self.progress = Progress()
             return
-        for row, _ in plan[:PREPARED]:
-            self.pieces(row, snapshot.classes[snapshot.best[row]])
         drawn = {
             row: label.name for row, label in given.items() if label.name and label.how == "random"
         }

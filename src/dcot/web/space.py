@@ -94,10 +94,14 @@ class Space:
 
     def nearest(self, vector: Array, among: Array, k: int) -> Array:
         """Rows among ``among`` whose vectors point the most in the direction of ``vector``."""
-        Z = self.Z[among]
-        lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))
-        cosines = np.divide(Z @ vector, lengths, out=np.full(len(Z), -1.0), where=lengths > 0)
+        lengths = self._lengths[among]
+        values = (self.Z @ vector)[among]  # of all: a copy of some rows would take longer
+        cosines = np.divide(values, lengths, out=np.full(len(among), -1.0), where=lengths > 0)
         return np.asarray(among[np.argsort(-cosines, kind="stable")[:k]])
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return np.sqrt(np.einsum("ij,ij->i", self.Z, self.Z))
 
     def first_documents(self, among: Array, k: int, generator: np.random.RandomState) -> Array:
         """Rows to label first, spread out over the documents."""
@@ -246,9 +250,10 @@ def leading_directions(features: Array, generator: np.random.RandomState) -> Arr
 
 
 def orthonormal(columns: Array) -> Array:
-    """Orthonormal columns with the same span."""
-    lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
-    units = columns / np.where(lengths > 0, lengths, 1.0)
+    """Orthonormal columns with the same span, in double precision."""
+    units = columns.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->j", units, units))
+    units /= np.where(lengths > 0, lengths, 1.0)
     values, vectors = np.linalg.eigh(units.T @ units)
-    kept = values > values[-1] * 1e-10
+    kept = values > values.max(initial=0.0) * 1e-10
     return np.asarray(units @ (vectors[:, kept] / np.sqrt(values[kept])))
