@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 
 from dcot import datasets
 from dcot.web.documents import Documents
-from dcot.web.explore.explorer import Explorer
+from dcot.web.explore.explorer import PHASES, Explorer
 from dcot.web.explore.projection import nearest, principal, project
 from dcot.web.explore.run import explore_app
 from dcot.web.explore.subject import Corpus, learn_subject
@@ -95,11 +95,10 @@ def measure_readers(n: int, readers: int, rounds: int) -> None:
         client.get("/").raise_for_status()
         client.post("/api/write", json={"text": "first words"}).raise_for_status()
         print(f"words usable after {time.perf_counter() - started:.1f} s")
-        while made.phase == "reading":
-            time.sleep(0.05)
-        print(f"documents usable after {time.perf_counter() - started:.1f} s")
-        made.wait()
-        print(f"map usable after {time.perf_counter() - started:.1f} s")
+        for phase, what in (("drawing", "documents"), ("refining", "map"), ("ready", "all of it")):
+            while PHASES.index(made.phase) < PHASES.index(phase):
+                time.sleep(0.02)
+            print(f"{what} usable after {time.perf_counter() - started:.1f} s")
     spent: dict[str, list[float]] = {}
     crowd = [
         threading.Thread(target=_read, args=(base, headers, made, number, rounds, spent))

@@ -15,10 +15,10 @@ import dcot
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer, SearchIndex
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.web.documents import Documents
-from dcot.web.explore.atlas import columns_of
+from dcot.web.explore.atlas import columns_of, draw_atlas
 from dcot.web.explore.explorer import Explorer
 from dcot.web.explore.export import export_page
-from dcot.web.explore.projection import principal, project
+from dcot.web.explore.projection import REFINED, nearest, principal, project
 from dcot.web.explore.reading import Query
 from dcot.web.explore.report import confusion_of
 from dcot.web.explore.run import explore_app
@@ -241,6 +241,8 @@ def test_documents_that_are_not_there_yet(words_only, explorer, client_for):
         "the documents are still being read",
     )
     assert get(client_for(early), "/model")["confusion"] is None
+    assert get(client_for(early), "/search")["total"] == len(explorer.corpus)  # they can be listed
+    assert get(client_for(early), "/preview", row=0)["id"] == "0"
 
 
 # -- the map ----------------------------------------------------------------------------------
@@ -415,3 +417,30 @@ def test_generated_requests_never_break_the_server(client):
     assert len(operations) >= 15
     for operation in operations:
         ask(client, operation)
+
+
+def test_the_largest_are_found_and_the_first_of_equal_ones():
+    values = np.random.default_rng(0).random((20, 50)).astype(np.float32)
+    values[3] = 0.5
+    units = np.eye(50, dtype=np.float32)
+    found = nearest(values, units, 7)
+    expected = np.sort(np.argsort(-values, axis=1, kind="stable")[:, :7], axis=1)
+    assert np.array_equal(found, expected)
+    assert np.array_equal(nearest(values, units, 50), np.tile(np.arange(50), (20, 1)))
+
+
+def test_a_first_map_comes_before_the_better_one(corpus, monkeypatch):
+    monkeypatch.setattr("dcot.web.explore.explorer.DRAFT", 30)
+    explorer = Explorer(learn_subject(corpus))
+    seen = []
+
+    def drawn(*arguments):
+        seen.append((explorer.phase, arguments[-1]))
+        return draw_atlas(*arguments)
+
+    monkeypatch.setattr("dcot.web.explore.explorer.draw_atlas", drawn)
+    explorer.start()
+    explorer.wait()
+    assert seen == [("drawing", 30), ("refining", REFINED)]
+    assert explorer.phase == "ready"
+    assert len(explorer.atlas.points) == len(corpus)

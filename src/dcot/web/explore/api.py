@@ -197,17 +197,21 @@ class ExploreApi:
 
     # -- documents --------------------------------------------------------------------------
 
-    def _ready(self) -> Explorer:
+    def _with_documents(self) -> Explorer:
         if self.explorer.subject.corpus is None:
             raise Failure(409, "there are no documents: start dcot explore with a corpus")
-        if self.explorer.index is None:
-            raise Failure(409, "the documents are still being read")
         return self.explorer
 
+    def _ready(self) -> Explorer:
+        explorer = self._with_documents()
+        if explorer.index is None:
+            raise Failure(409, "the documents are still being read")
+        return explorer
+
     def search(self, q: str = "", n: int = 20, start: int = 0) -> dict[str, Any]:
-        explorer = self._ready()
         if q.strip():
-            return reading.search(explorer, q, n)
+            return reading.search(self._ready(), q, n)
+        explorer = self._with_documents()
         total = len(explorer.corpus)
         return reading.rows_listed(explorer, range(start, min(start + n, total)), total)
 
@@ -245,7 +249,7 @@ class ExploreApi:
         return {"known": bool(hits.known), "rows": rows}
 
     def preview(self, row: int) -> dict[str, Any]:
-        explorer = self._ready()
+        explorer = self._with_documents()
         if row >= len(explorer.corpus):
             raise Failure(404, f"there is no document {row}")
         return reading.listed(explorer, row, np.zeros(0), np.zeros(0))
@@ -279,9 +283,9 @@ class ExploreApi:
 
     def model(self) -> dict[str, Any]:
         explorer = self.explorer
-        if explorer.phase == "reading":  # the confusions are still to come
-            return model_report(explorer.subject, None)
-        return explorer.report
+        if explorer.phase == "ready":
+            return explorer.report
+        return model_report(explorer.subject, explorer.confusion)  # more is still to come
 
     def cell(self, given: str, predicted: str, n: int = 20) -> dict[str, Any]:
         explorer = self._ready()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import AgglomerativeClustering, KMeans
 
-from dcot.web.explore.projection import project
+from dcot.web.explore.projection import REFINED, place
 
 Array = NDArray[Any]
 
@@ -72,13 +72,15 @@ class Atlas:
         return np.asarray(self.rows[np.flatnonzero(bits[: len(self.rows)])])
 
 
-def draw_atlas(vectors: Array, X: Any, terms: Sequence[str], seed: int = 0) -> Atlas:
-    """A map of documents: by their vectors, named by their terms, CSR."""
-    n = len(vectors)
+def draw_atlas(
+    short: Array, X: Any, terms: Sequence[str], seed: int = 0, refined: int = REFINED
+) -> Atlas:
+    """A map of documents: by their principal components, named by their terms, CSR."""
+    n = len(short)
     rows = np.arange(n)
     if n > MAX_DRAWN:
         rows = np.sort(np.random.RandomState(seed).permutation(n)[:MAX_DRAWN])
-    points = project(vectors if len(rows) == n else vectors[rows], seed=seed)
+    points = place(short if len(rows) == n else short[rows], refined=refined, seed=seed)
     return Atlas(rows, n, points, _regions(X, rows, points, terms, seed))
 
 

@@ -13,14 +13,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dcot.classifier.embedding import Documents
 from dcot.classifier.explanation import term_shares, vector_shares
+from dcot.core.centred import as_documents
 from dcot.core.fit import FittedDCoT
 from dcot.errors import InvalidParameterError
 from dcot.explain import Reader
 from dcot.explain.neighbours import term_lengths
 from dcot.search import SearchIndex
 from dcot.web.explore.atlas import Atlas, columns_of, draw_atlas, packed
-from dcot.web.explore.projection import project
+from dcot.web.explore.projection import REFINED, principal, project
 from dcot.web.explore.report import Confusion, confusion_of, model_report
 from dcot.web.explore.subject import Corpus, Subject
 from dcot.web.labels import LabelStore, check_name
@@ -29,6 +31,8 @@ from dcot.web.space import in_double_precision, with_layers
 
 Array = NDArray[Any]
 
+PHASES = ("reading", "indexing", "drawing", "refining", "judging", "ready")
+DRAFT = 4000  # documents that a first map is refined for, while a better one is drawn
 BLOCK = 4096  # documents that are classified at a time
 MAX_WORDS = 2000  # on the map of words
 TOO_COMMON = -2.6  # minus idf: words of more than a fifth of the documents are not drawn
@@ -65,7 +69,7 @@ class Explorer:
     confusion : what held-out documents are taken for
     atlas, columns : the map of documents, and what it can be coloured by
     word_atlas : the map of words
-    phase : ``"reading"`` documents, ``"drawing"`` the map, ``"ready"``, or ``"failed"``
+    phase : what is being done, one of ``PHASES``, or ``"failed"``
     problem : why it failed
     """
 
@@ -102,33 +106,51 @@ class Explorer:
 
     def _prepare(self) -> None:
         try:
-            self.prepare()
+            self.prepare(draft=True)
         except Exception as error:  # whatever it is, the page has to say it
             self.problem, self.phase = str(error) or type(error).__name__, "failed"
 
-    def prepare(self) -> None:
-        """Read the documents."""
-        subject = self.subject
-        if subject.corpus is not None:
-            texts = subject.corpus.documents.texts
-            self.X = sp.csr_array(subject.vectorizer.weigh(texts))
-            index = subject.index
-            if index is None:
-                index = SearchIndex(subject.vectorizer).add(list(texts))
-            self.best = self._classified()
-            self.index = index
-            self.confusion = confusion_of(subject)
-        self.reader = replace(self.reader, lengths=term_lengths(self.reader.layers))
+    def prepare(self, draft: bool = False) -> None:
+        """Everything, in the order in which people ask for it.
+
+        Parameters
+        ----------
+        draft : whether a quick map comes first, which the better one then replaces
+        """
+        vectors = short = None
+        if self.subject.corpus is not None:
+            vectors = self._read_documents(self.subject.corpus)
         self.phase = "drawing"
-        if self.index is not None:
-            now = self.index._snapshot
-            assert now.vectors is not None
-            vectors = now.vectors.array
-            vectors = vectors if now.live.all() else vectors[now.live]
-            self.atlas = draw_atlas(vectors, self.X, self.terms, self.seed)
-            self.columns = self._columns(self.atlas.rows)
+        if vectors is not None:
+            self.best = self._classified()
+            short = principal(vectors, seed=self.seed)
+            if draft and len(short) > DRAFT:
+                self._draw(short, DRAFT)
+                self.phase = "refining"
         self.word_atlas = self._draw_words()
+        if short is not None:
+            self._draw(short, REFINED)
+        self.phase = "judging"
+        self.confusion = confusion_of(self.subject)
+        self.reader = replace(self.reader, lengths=term_lengths(self.reader.layers))
         self.phase = "ready"
+
+    def _read_documents(self, corpus: Corpus) -> Array:
+        """Count the words, and make an index; the vectors that it compares."""
+        texts = corpus.documents.texts
+        self.X = sp.csr_array(self.subject.vectorizer.weigh(texts))
+        self.phase = "indexing"
+        index = self.subject.index
+        if index is None:
+            index = SearchIndex(self.subject.vectorizer).add(list(texts))
+        self.index, now = index, index._snapshot
+        assert now.vectors is not None
+        return now.vectors.array if now.live.all() else now.vectors.array[now.live]
+
+    def _draw(self, short: Array, refined: int) -> None:
+        atlas = draw_atlas(short, self.X, self.terms, self.seed, refined)
+        self.columns = self.columns or self._columns(atlas.rows)
+        self.atlas = atlas
 
     def _columns(self, rows: Array) -> list[dict[str, Any]]:
         """What the map can be coloured by."""
@@ -154,7 +176,12 @@ class Explorer:
         if classifier is None:
             return None
         fitted, texts = classifier._fitted(), self.corpus.documents.texts
-        blocks = (classifier._read(texts[k : k + BLOCK]) for k in range(0, len(texts), BLOCK))
+        starts = range(0, len(texts), BLOCK)
+        if fitted.embedding is None:  # the words are counted already
+            X = as_documents(self.X, fitted.dcot.dtype)
+            blocks = (Documents(X[k : k + BLOCK]) for k in starts)
+        else:
+            blocks = (classifier._read(texts[k : k + BLOCK]) for k in starts)
         return np.concatenate([fitted.decisions(block).argmax(axis=1) for block in blocks])
 
     # -- documents --------------------------------------------------------------------------

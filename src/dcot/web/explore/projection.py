@@ -13,17 +13,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.extmath import randomized_svd
 
 from dcot.core.kernels import _compiled
+from dcot.web.space import orthonormal
 
 Array = NDArray[Any]
 
 REFINED = 20_000  # vectors that are refined
 ANCHORS = 5  # refined neighbours that place one of the others
 NEIGHBOURS = 15
-SAMPLE = 6000  # vectors that the principal components are found from
+SAMPLE = 4000  # vectors that the principal components are found from
 DIRECTIONS = 50  # principal components that neighbours are sought in
+OVERSAMPLED = 10  # more directions than that are iterated, which makes few iterations enough
+ITERATIONS = 3
 EPOCHS = 150
 PUSHES = 5  # random points that push, for each edge
 EXTENT = 10.0
@@ -40,10 +42,14 @@ def project(vectors: Array, *, refined: int = REFINED, seed: int = 0) -> Array:
     refined : how many of them are refined; the others are placed by their neighbours among these
     seed : for the choice of those, and for the points that push
     """
-    n = len(vectors)
+    return place(principal(vectors, seed=seed), refined=refined, seed=seed)
+
+
+def place(short: Array, *, refined: int = REFINED, seed: int = 0) -> Array:
+    """The same for vectors on their principal components."""
+    n = len(short)
     if n < 4:
         return np.array([[0.5, 0.5], [0.25, 0.5], [0.75, 0.5]][:n], dtype=np.float32)
-    short = principal(vectors, seed=seed)
     generator = np.random.RandomState(seed)
     chosen = np.sort(generator.permutation(n)[:refined])
     units = _unit(short[chosen])
@@ -65,16 +71,34 @@ def project(vectors: Array, *, refined: int = REFINED, seed: int = 0) -> Array:
 def principal(vectors: Array, k: int = DIRECTIONS, seed: int = 0) -> Array:
     """Unit vectors on their leading principal components, which are those of a sample."""
     n, width = vectors.shape
-    rows = np.sort(np.random.RandomState(seed).permutation(n)[:SAMPLE])
-    units = _unit(vectors[rows])
+    generator = np.random.RandomState(seed)
+    units = _unit(vectors[np.sort(generator.permutation(n)[:SAMPLE])])
     mean = units.mean(axis=0)
-    k = min(k, width, len(rows))
-    directions = randomized_svd(units - mean, k, n_iter=4, random_state=seed)[2].T
+    units -= mean
+    k = min(k, width, len(units))
+    directions = _leading(units, k, generator).astype(np.float32)
+    k, shift = directions.shape[1], mean @ directions
     out = np.zeros((n, max(2, k)), dtype=np.float32)
     for start in range(0, n, _BLOCK):
         part = slice(start, start + _BLOCK)
-        out[part, :k] = (_unit(vectors[part]) - mean) @ directions
+        out[part, :k] = (vectors[part] @ directions) * _inverse_lengths(vectors[part]) - shift
     return out
+
+
+def _leading(centred: Array, k: int, generator: np.random.RandomState) -> Array:
+    """The leading principal directions, the first first, by iterating a random subspace.
+
+    As in :func:`dcot.web.space.leading_directions`: products of matrices do nearly all of it.
+    """
+    width = min(k + OVERSAMPLED, *centred.shape)
+    basis = generator.standard_normal((centred.shape[1], width)).astype(centred.dtype)
+    for _ in range(ITERATIONS):
+        basis = orthonormal(centred.T @ (centred @ basis)).astype(centred.dtype)
+    scores = (centred @ basis).astype(np.float64)
+    found = np.linalg.eigh(scores.T @ scores)[1][:, ::-1][:, :k]
+    directions = basis @ found
+    largest = np.abs(directions).argmax(axis=0)  # the sign is free: fixed by the direction itself
+    return np.asarray(directions * np.sign(directions[largest, np.arange(directions.shape[1])]))
 
 
 def nearest(queries: Array, units: Array, k: int, itself: bool = True) -> Array:
@@ -85,17 +109,42 @@ def nearest(queries: Array, units: Array, k: int, itself: bool = True) -> Array:
     found = np.empty((len(queries), k), dtype=np.int32)
     for start in range(0, len(queries), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        cosines = queries[rows] @ units.T
+        cosines = np.asarray(queries[rows] @ units.T, dtype=np.float32)
         if not itself:
             cosines[np.arange(len(cosines)), np.arange(start, start + len(cosines))] = -np.inf
-        kth = np.argpartition(-cosines, k - 1, axis=1)[:, :k] if k < len(units) else None
-        found[rows] = np.arange(len(units)) if kth is None else np.sort(kth, axis=1)
-    return found
+        _largest(cosines, found[rows])
+    return np.sort(found, axis=1)
+
+
+@_compiled
+def _largest(values: Array, found: Array) -> None:
+    """Columns of the largest values of each row, in any order; of equal ones, the first."""
+    k = found.shape[1]
+    best = np.empty(k, dtype=values.dtype)
+    for row in range(len(values)):
+        best[:] = -np.inf
+        found[row] = 0
+        for column in range(values.shape[1]):
+            value = values[row, column]
+            if value > best[k - 1]:
+                place = k - 1
+                while place > 0 and best[place - 1] < value:
+                    best[place] = best[place - 1]
+                    found[row, place] = found[row, place - 1]
+                    place -= 1
+                best[place] = value
+                found[row, place] = column
 
 
 def _unit(vectors: Array) -> Array:
+    return np.asarray(vectors * _inverse_lengths(vectors), dtype=np.float32)
+
+
+def _inverse_lengths(vectors: Array) -> Array:
+    """One over the length of each row, as a column; 0 for a row of zeros."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    return (vectors / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(np.float32)
+    inverse = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+    return inverse.astype(np.float32)[:, None]
 
 
 def _edges(near: Array) -> tuple[Array, Array]:

@@ -11,7 +11,9 @@ const PAGE = 20;
 const plain = (one) => one.pieces.map(([text]) => text).join("");
 
 export function documentsView(root, query, about) {
-  return whenReady(root, about, () => (query.id === undefined ? list(root, query) : read(root, query)));
+  const lists = query.id === undefined && query.given === undefined && !query.q;
+  const phase = lists ? "reading" : query.given === undefined ? "drawing" : "ready";
+  return whenReady(root, about, () => (query.id === undefined ? list(root, query) : read(root, query)), { phase });
 }
 
 // -- a list ----------------------------------------------------------------------------------

@@ -3,22 +3,40 @@
 import { colouring, NOTHING, shown, unpack } from "./colours.js";
 import { announce, h, percent, plural, shaded, whole } from "./dom.js";
 import { inside, MapCanvas } from "./map-canvas.js";
-import { go, link, note } from "./route.js";
+import { go, here, link, note } from "./route.js";
 import { download, head, saveCsv, savePng } from "./save.js";
 import { get, offline, post } from "./source.js";
 import { whenReady } from "./waiting.js";
 
 export function mapView(root, query, about) {
-  let close = () => {};
+  let map = { close() {}, busy: () => false }, draft = false, left = false;
   const words = query.of === "words" || !about.documents;
-  const stop = whenReady(root, about, async () => {
+
+  async function show(now) {
+    draft = about.phase === "refining";
     try {
-      close = words ? wordMap(root, query, about, await get("/map/words")) : documentMap(root, query, about, await get("/map"));
+      const answer = await get(words ? "/map/words" : "/map");
+      if (left) return;
+      map.close();
+      root.replaceChildren();
+      map = words ? wordMap(root, now, about, answer) : documentMap(root, now, about, answer);
     } catch (error) {
-      root.append(h("div.card.empty", {}, h("p", {}, error.message)));
+      root.replaceChildren(h("div.card.empty", {}, h("p", {}, error.message)));
     }
-  }, { drawn: true });
-  return () => { stop(); close(); };
+  }
+  /** The first map is a quick one. The better one takes its place, unless a region is selected. */
+  function better() {
+    if (draft && !words && about.phase !== "refining" && !map.busy()) show(here().query);
+  }
+
+  const stop = whenReady(root, about, () => show(query), { phase: "refining", words: true });
+  window.addEventListener("phase", better);
+  return () => {
+    left = true;
+    window.removeEventListener("phase", better);
+    stop();
+    map.close();
+  };
 }
 
 function unpacked(answer) {
@@ -63,7 +81,7 @@ function wordMap(root, query, about, answer) {
     tabs(true, about) || "", h("div.map-frame.card", {}, canvas, zoomButtons(() => map)));
   map.go(start(query));
   const stop = onScheme(() => { colour = colouring(null).of(); map.draw(); });
-  return () => { stop(); map.close(); };
+  return { close() { stop(); map.close(); }, busy: () => false };
 }
 
 // -- documents -------------------------------------------------------------------------------
@@ -255,5 +273,5 @@ function documentMap(root, query, about, answer) {
   map.draw();
   if (input.value) light();
   const stop = onScheme(recolour);
-  return () => { stop(); map.close(); };
+  return { close() { stop(); map.close(); }, busy: () => chosen !== null };
 }

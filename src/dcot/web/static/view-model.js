@@ -15,7 +15,7 @@ export function modelView(root, query, about) {
       h("div.stack.wide-gap", {}, model.estimate && estimate(model), model.confusion && confusion(model.confusion, about), model.selection.length > 1 && selection(model), card(model)));
   }
   draw().catch((error) => root.append(h("p", {}, error.message)));
-  const again = () => draw().catch(() => {});
+  const again = () => about.phase === "ready" && draw().catch(() => {});
   window.addEventListener("phase", again);
   return () => window.removeEventListener("phase", again);
 }

@@ -1,18 +1,23 @@
-// Views of documents: shown when the documents have been read.
+// Views of documents: shown as soon as the server has what they need.
 
 import { h } from "./dom.js";
 
-/** Call `draw` when the server is ready for it: after reading, or after drawing too. */
-export function whenReady(root, about, draw, { drawn = false } = {}) {
-  const waits = () => about.phase === "reading" || (drawn && about.phase === "drawing");
-  if (!about.documents && !drawn) {
+const PHASES = ["reading", "indexing", "drawing", "refining", "judging", "ready", "failed"];
+
+/** Whether the server has come to a phase, or is past it. */
+export const reached = (about, phase) => PHASES.indexOf(about.phase) >= PHASES.indexOf(phase);
+
+/** Call `draw` when the server has come to a phase. */
+export function whenReady(root, about, draw, { phase, words = false }) {
+  if (!about.documents && !words) {
     root.append(h("div.card.empty", {}, h("h1", {}, "No documents"), h("p", {}, "This is a model alone. Start dcot explore with a corpus beside it: dcot explore MODEL CORPUS")));
     return () => {};
   }
   let notice = null;
   function next() {
-    if (waits()) {
-      if (!notice) root.append(notice = h("p.waiting", {}, "One moment: the documents are being read …"));
+    if (!reached(about, phase)) {
+      if (!notice) root.append(notice = h("p.waiting", { role: "status" }));
+      notice.textContent = reached(about, "drawing") ? "One moment: the map is being drawn …" : "One moment: the documents are being read …";
       return;
     }
     window.removeEventListener("phase", next);
