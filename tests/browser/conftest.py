@@ -127,6 +127,7 @@ def serving(corpus, space, tmp_path):
         documents = documents or corpus[0]
         store = LabelStore(tmp_path / "labels.csv", documents)
         own = known or (space if documents is corpus[0] else learn_space(documents.texts))
+        own = None if "given" in options else own
         session = Session(documents, store, tmp_path / "model", space=own, **options)
         started.append(Running(session))
         return started[-1]

@@ -67,9 +67,11 @@ def test_words_are_completed_compared_and_left_by_the_back_button(page, served):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="opec").wait_for()
-    page.get_by_role("combobox", name="Beside").fill("wheat")
+    page.get_by_role("combobox", name="Compare with").fill("wheat")
     page.keyboard.press("Enter")
-    page.get_by_role("article", name="wheat").get_by_role("heading", name="Used alike").wait_for()
+    page.get_by_role("article", name="wheat").get_by_role(
+        "heading", name="Used in the same way"
+    ).wait_for()
     assert page.url.endswith("/words?word=opec&beside=wheat")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download CSV").click()
@@ -101,7 +103,7 @@ def test_documents_are_found_with_reasons_and_read(page, served):
 def test_a_cell_of_the_confusions_leads_to_its_documents(page, served):
     page.goto(served.at("/model"))
     page.get_by_role("region", name="Estimate").get_by_text("Accuracy to expect").wait_for()
-    page.get_by_role("button", name="of oil taken for oil").click()
+    page.get_by_role("button", name="labelled oil, predicted oil").click()
     page.get_by_role("article").first.wait_for()
     page.get_by_role("link", name="Back to the confusions").click()
     page.get_by_role("region", name="Model card").wait_for()
@@ -129,7 +131,7 @@ def test_the_map_is_searched_filtered_and_a_region_is_labelled(page, served, tmp
     page.get_by_role("slider", name="day to").fill("30000")
     box = canvas.bounding_box()
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.get_by_role("button", name="Draw around").click()
+    page.get_by_role("button", name="Select a region").click()
     page.mouse.move(box["x"] + 3, box["y"] + 3)
     page.mouse.down()
     for x, y in ((0.7, 0), (0.85, 0.3), (1, 1), (0, 1), (0, 0.3)):
@@ -143,7 +145,7 @@ def test_the_map_is_searched_filtered_and_a_region_is_labelled(page, served, tmp
     with page.expect_download() as saved:
         page.locator(".panel").get_by_role("button", name="Download CSV").click()
     assert len(Path(saved.value.path()).read_text().splitlines()) == count + 1
-    page.get_by_label("Give them a label").fill("early")
+    page.get_by_label("Label these documents").fill("early")
     page.keyboard.press("Enter")
     page.get_by_text("saved to labels.csv").wait_for()
     served.explorer.close()
@@ -160,7 +162,7 @@ def test_the_map_by_keyboard(page, served):
     page.goto(served.at("/map"))
     drawn(page).focus()
     page.keyboard.press("Enter")
-    page.get_by_role("link", name="Read it").click()
+    page.get_by_role("link", name="Read the document").click()
     page.get_by_role("link", name="Show it on the map").click()
     page.get_by_role("heading", name="Document").wait_for()
     assert "row=" in page.url
@@ -168,7 +170,7 @@ def test_the_map_by_keyboard(page, served):
     drawn(page).focus()
     page.keyboard.press("+")
     page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Used alike").wait_for()
+    page.get_by_role("heading", name="Used in the same way").wait_for()
 
 
 ATTACKS = [
@@ -242,9 +244,9 @@ def test_an_exported_page_has_every_view_without_a_server(page, explorer, tmp_pa
     page.get_by_role("link", name="Words").click()
     page.get_by_role("combobox", name="Word").fill("op")
     page.get_by_role("option", name="opec").click()
-    page.get_by_role("heading", name="Used alike").wait_for()
+    page.get_by_role("heading", name="Used in the same way").wait_for()
     assert page.url.endswith("#/words?word=opec")
-    near = page.locator("section", has_text="Used alike").locator(".bars .name")
+    near = page.locator("section", has_text="Used in the same way").locator(".bars .name")
     model = explorer.subject.vectorizer.similar_terms("opec", 5)
     assert {*near.all_inner_texts()[:5]} == {*model.terms}  # some are equally near
     page.get_by_role("link", name="Documents", exact=True).click()
@@ -258,10 +260,10 @@ def test_an_exported_page_has_every_view_without_a_server(page, explorer, tmp_pa
     page.get_by_text("The best").wait_for()
     page.get_by_role("link", name="Map", exact=True).click()
     drawn(page)
-    page.get_by_role("button", name="Select what is on the screen").click()
+    page.get_by_role("button", name="Select everything in view").click()
     page.get_by_role("heading", name="96 documents").wait_for()
     page.get_by_role("link", name="Model", exact=True).click()
-    page.get_by_role("button", name="of oil taken for oil").click()
+    page.get_by_role("button", name="labelled oil, predicted oil").click()
     page.get_by_role("article").first.wait_for()
 
 
@@ -272,7 +274,7 @@ def test_a_notebook_shows_the_page(page, explorer, tmp_path):
     inside = page.frame_locator("iframe")
     inside.get_by_role("link", name="Words").click()
     inside.get_by_role("link", name="opec", exact=True).click()
-    inside.get_by_role("heading", name="Used alike").wait_for()
+    inside.get_by_role("heading", name="Used in the same way").wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

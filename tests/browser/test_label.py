@@ -118,6 +118,30 @@ def test_resume_after_the_server_was_killed(page, command, tmp_path):
     page.get_by_text("Not saved yet").wait_for(state="hidden")
 
 
+def test_a_given_classifier_predicts_from_the_start(page, serving, corpus):
+    documents, topics = corpus
+    given = dcot.DCoTClassifier(random_state=0).fit(documents.texts, topics)
+    running = serving(given=given)
+    page.goto(running.address)
+    page.locator(".prediction b").wait_for()
+    assert page.locator(".prediction b").inner_text() == topic_of(shown(page))
+    page.keyboard.press("Enter")
+    wait(lambda: running.session.labels)
+    page.keyboard.press("m")
+    page.get_by_text("Adds your labels to the model you started from").wait_for()
+
+
+def test_one_of_two_hundred_classes_is_found_by_typing(page, serving):
+    running = serving(classes=[f"class {number}" for number in range(200)])
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    page.keyboard.press("c")
+    page.keyboard.type("150")
+    page.get_by_role("option", name="class 150", exact=True).wait_for()
+    page.keyboard.press("Enter")
+    wait(lambda: [*running.session.labels.values()] == ["class 150"])
+
+
 def test_two_tabs_do_not_overwrite_each_other(page, browser, serving):
     running = serving(classes=("oil", "grain"))
     page.goto(running.address)

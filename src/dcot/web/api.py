@@ -149,6 +149,7 @@ class LabelApi:
             "measured": session.measured,
             "labelled": labelled,
             "skipped": len(session.store.labels) - labelled,
+            "doubtful": session.progress.doubtful,
             "elsewhere": len(session.store.foreign),
             "classes": [
                 {"name": name, "labels": counts[name], "seeds": list(session.seeds.get(name, ()))}

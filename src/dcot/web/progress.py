@@ -71,6 +71,7 @@ class Progress:
     changed : share of all predictions that the last ``BATCH`` labels changed
     gain : what ``MORE`` labels would probably add to the accuracy
     hint : whether to go on, in words
+    doubtful : how many labels the others contradict
     """
 
     curve: Sequence[Point] = ()
@@ -79,6 +80,7 @@ class Progress:
     changed: float | None = None
     gain: float | None = None
     hint: str = "Label a few documents of at least two classes to see how well the classifier does."
+    doubtful: int = 0
 
 
 @dataclass
@@ -127,6 +129,7 @@ def measure(
         changed,
         gain,
         stop_hint(len(items), changed, gain),
+        len(snapshot.issues()) if len(items) else 0,
     )
 
 

@@ -20,6 +20,7 @@ Array = NDArray[Any]
 MAX_DRAWN = 1_000_000  # documents; of more, a sample is drawn
 MAX_REGIONS = 64  # at the finest level
 REGION_DOCUMENTS = 25  # at least so many in a region, on average
+NAMING_SHARE = 0.05  # of all documents: words that more of them have name no region
 LEVELS = (3, 2, 1)  # regions of the finest level in one of each level, from coarse to fine
 MAX_CATEGORIES = 1000
 MAX_LENGTH = 200  # characters of a category
@@ -122,11 +123,13 @@ def _named(
     found, used = [], set()
     member, counts = joined[fine], np.bincount(fine, minlength=len(joined))
     sizes = np.bincount(member)
+    frequency = np.bincount(X.indices, minlength=X.shape[1])
     for region in np.argsort(-sizes, kind="stable"):
         inside = member == region
-        columns = telling_terms(X, rows[inside], 12)[0]
+        columns = telling_terms(X, rows[inside], 24)[0]
+        rare = columns[frequency[columns] <= max(NAMING_SHARE * X.shape[0], sizes[region])]
         words: list[str] = []
-        for word in (terms[column] for column in columns):
+        for word in (terms[column] for column in (rare if len(rare) else columns)):
             if word not in used and not any(_kin(word, other) for other in words):
                 words.append(word)
         words = words[:3]

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -307,7 +308,7 @@ class Explorer:
             return self.completions("", 3)
         texts = corpus.documents.texts
         some = (" ".join(texts[k * len(texts) // 40][:400].split()) for k in range(40))
-        short = [text if len(text) <= 90 else f"{text[:89]}…" for text in some if len(text) > 20]
+        short = [shorten(text, 90, placeholder=" …") for text in some if len(text) > 20]
         return list(dict.fromkeys(short))[:3]
 
     # -- texts ------------------------------------------------------------------------------

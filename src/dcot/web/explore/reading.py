@@ -142,7 +142,7 @@ def own_shares(explorer: Explorer, row: int) -> tuple[Array, Array, str]:
     if decision is not None:
         return terms.indices, decision.shares, decision.why
     meaning = explorer.tracer.meaning(terms, "", 1)
-    return terms.indices, meaning.layers[-1].word_shares, "what it means"
+    return terms.indices, meaning.layers[-1].word_shares, "its meaning"
 
 
 def listed(explorer: Explorer, row: int, columns: Array, shares: Array) -> dict[str, Any]:

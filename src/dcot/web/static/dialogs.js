@@ -11,7 +11,7 @@ export function findClass(document = null) {
     const input = h("input", { type: "text", maxLength: 200, role: "combobox", "aria-expanded": "true", "aria-controls": "class-options", "aria-label": "Class", placeholder: state.classes.length ? "Type to find, or to make a new class" : "Name of the first class, such as “oil”", autocomplete: "off", spellcheck: false });
     const list = h("ul.options", { id: "class-options", role: "listbox" });
     const box = dialog(state.classes.length ? "Choose a class" : "Name a class", input, list,
-      h("p.muted.small", { style: { "margin-top": "12px" } }, h("kbd", {}, "↵"), " takes the marked one, ", h("kbd", {}, "Esc"), " goes back."));
+      h("p.muted.small", { style: { "margin-top": "12px" } }, h("kbd", {}, "↵"), " chooses the highlighted class, ", h("kbd", {}, "Esc"), " goes back."));
 
     function filter() {
       const wanted = input.value.trim().toLowerCase();
@@ -26,7 +26,7 @@ export function findClass(document = null) {
     }
     function draw() {
       list.replaceChildren(...found.map((one, k) => h("li", { role: "option", id: `option-${k}`, "aria-selected": String(k === place), onclick: () => take(one) },
-        one.isNew ? [h("span.muted", {}, "New class"), h("b", { dir: "auto" }, one.name)] : h("span", { dir: "auto" }, one.name))));
+        one.isNew ? [h("span.muted", {}, "New class: "), h("b", { dir: "auto" }, one.name)] : h("span", { dir: "auto" }, one.name))));
       input.setAttribute("aria-activedescendant", found.length ? `option-${place}` : "");
       list.children[place]?.scrollIntoView({ block: "nearest" });
     }
@@ -66,9 +66,9 @@ export function labelsAndModel() {
 
   function drawClasses() {
     classes.replaceChildren(...state.classes.flatMap((one) => [
-      h("span", { dir: "auto", style: { overflow: "hidden", "text-overflow": "ellipsis" } }, one.name, h("span.muted", {}, `  ${plural(one.labels, "label")}`)),
-      h("button.quiet", { "aria-label": `Rename or merge ${one.name}`, onclick: () => rename(one) }, "Rename or merge"),
-      h("button.quiet.danger", { "aria-label": `Remove ${one.name}`, disabled: one.labels > 0, title: one.labels ? "Merge it into another class first" : "", onclick: attempt(async () => { update(await post("/classes/remove", { name: one.name })); drawClasses(); }) }, "Remove"),
+      h("span.name", { dir: "auto", title: one.name }, one.name, h("span.muted", {}, `  ${plural(one.labels, "label")}`)),
+      h("button.quiet", { "aria-label": `Rename or merge ${one.name}`, onclick: () => rename(one) }, "Rename or merge …"),
+      one.labels ? h("span") : h("button.quiet.danger", { "aria-label": `Remove ${one.name}`, onclick: attempt(async () => { update(await post("/classes/remove", { name: one.name })); drawClasses(); }) }, "Remove"),
     ]));
   }
 
@@ -79,7 +79,7 @@ export function labelsAndModel() {
     const merging = () => state.classes.some((other) => other.name === input.value.trim() && other.name !== one.name);
     input.addEventListener("input", () => {
       go.textContent = merging() ? "Merge" : "Rename";
-      warning.textContent = merging() ? `There is a class of that name: its documents and the ${plural(one.labels, "document")} of “${one.name}” become one class.` : "";
+      warning.textContent = merging() ? `There is already a class with that name. The ${plural(one.labels, "document")} of “${one.name}” will join it.` : "";
     });
     const form = h("form.stack", { onsubmit: async (event) => {
       event.preventDefault();
@@ -98,19 +98,19 @@ export function labelsAndModel() {
     const answer = await post("/import", { content: await file.files[0].text() });
     await refresh();
     drawClasses();
-    say(`${plural(answer.imported, "label")} imported; ${whole(answer.elsewhere)} of documents that are not in this corpus.`);
+    say(`${plural(answer.imported, "label")} imported.${answer.elsewhere ? ` ${plural(answer.elsewhere, "label")} left out: their documents are not in this corpus.` : ""}`);
   }) });
   const download = (format, text) => h("a", { href: `/api/export?format=${format}`, download: "" }, text);
   dialog("Labels & model",
     h("div.stack", {},
       h("section.stack", {}, h("h2", {}, "Classes"), classes),
       h("section.stack", {}, h("h2", {}, "Labels"),
-        h("p.muted.small", {}, `${plural(state.labelled, "label")} in ${state.file}, saved one by one.`, state.elsewhere ? ` It also has ${plural(state.elsewhere, "label")} of documents that are not in this corpus.` : ""),
+        h("p.muted.small", {}, `${plural(state.labelled, "label")} in ${state.file}. Each one is saved as you give it.`, state.elsewhere ? ` The file also has ${plural(state.elsewhere, "label")} for documents that are not in this corpus.` : ""),
         h("div.row", {}, "Download:", download("csv", "CSV"), download("jsonl", "JSON lines"), download("label-studio", "Label Studio"), download("prodigy", "Prodigy")),
         h("div.row", {}, h("button", { onclick: () => file.click() }, "Import labels …"), file, h("span.muted.small", {}, "any of these formats"))),
       h("section.stack", {}, h("h2", {}, "Model"),
-        h("p.muted.small", {}, "Learns the final classifier from all documents, chooses its settings, and saves it beside the labels."),
-        h("div.row", {}, h("button.primary", { id: "save-model", onclick: attempt(async () => { update(await post("/model")); say("Learning from all documents. You can go on labelling meanwhile."); }) }, "Save the model")),
+        h("p.muted.small", {}, state.adds ? `Adds your labels to the model you started from, and saves the result to ${state.target}.` : `Trains the final classifier on all documents, and saves it to ${state.target}.`),
+        h("div.row", {}, h("button.primary", { id: "save-model", onclick: attempt(async () => { update(await post("/model")); say("The model is being trained. You can go on labelling."); }) }, "Save the model")),
         state.saving.message && h("p.small", {}, state.saving.message)),
       message));
   drawClasses();

@@ -31,7 +31,7 @@ export const outbox = new Outbox({
   },
   waiting(error) {
     trouble = error.message;
-    banner(`Not saved yet: ${error.message}. Trying again; keep this page open.`);
+    banner(`Not saved yet: ${error.message}. The page keeps trying; do not close it.`);
     showStatus();
   },
   conflict(error, request) {
@@ -41,8 +41,8 @@ export const outbox = new Outbox({
       return;
     }
     const current = error.body.current;
-    const now = current === null ? "has no label any more" : `is now labelled “${current || "skipped"}”`;
-    banner(`A document ${now}: it was changed elsewhere, perhaps in another tab.`, {
+    const now = current === null ? "no longer has a label" : `is now labelled “${current || "skipped"}”`;
+    banner(`A document ${now}: somebody changed it, perhaps in another tab.`, {
       action: `Make it “${wanted.label || "skipped"}”`,
       onaction: () => outbox.add({ ...request, changes: [{ ...wanted, id: error.body.id, expected: current }] }),
     });
@@ -75,7 +75,8 @@ function showStatus() {
     : state.saving.state === "running" ? "saving the model …"
     : [`${whole(state.labelled)} of ${whole(state.documents)}`, h("span.wide", {}, " labelled")];
   $("status").replaceChildren(h("span", { className: `dot ${kind}` }), ...[words].flat());
-  $("status").title = trouble || `Every label is in ${state.file} before the next document appears`;
+  $("status").title = trouble || `Every label is saved in ${state.file} at once`;
+  $("doubtful-count").textContent = state.doubtful ? whole(state.doubtful) : "";
   $("corpus").textContent = state.corpus || "";
   $("corpus").title = state.corpus || "";
 }
@@ -141,6 +142,6 @@ try {
 }
 show();
 poll({
-  failed: () => banner("The server does not answer. Labels that were acknowledged are saved; start dcot label again and reload."),
+  failed: () => banner("The server does not answer. Your labels are saved, except those that this page still says are not. Start dcot label again, and reload this page."),
   back: hideBanner,
 });

@@ -176,7 +176,7 @@ export class Offline {
     const asked = q && this.read(q), layer = asked ? this.layers[0] : this.layers.at(-1);
     const shares = this.shares(words, this.sum(asked || words, layer), layer);
     const neighbours = this.ranked(words, total, 8, k).map((other) => ({ ...this.listed(other.row, other.shares), similarity: other.score }));
-    return { ...this.listed(k), length: one.text.length, pieces: this.pieces(one.text, shares), shaded_by: asked ? `the similarity to “${q}”` : "what it means", classes: one.classes, metadata: one.metadata, neighbours };
+    return { ...this.listed(k), length: one.text.length, pieces: this.pieces(one.text, shares), shaded_by: asked ? `the similarity to “${q}”` : "its meaning", classes: one.classes, metadata: one.metadata, neighbours };
   }
 
   ask_preview({ row }) {

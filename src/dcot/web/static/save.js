@@ -28,7 +28,7 @@ export function savePng(name, canvas) {
 
 /** A view's title, the sentence that explains it, and what can be downloaded from it. */
 export function head(title, lead, ...buttons) {
-  return h("div.head", {}, h("div", {}, h("h1", {}, title), h("p.lead", {}, lead)), h("div.row.tools", {}, buttons));
+  return h("div.head", {}, h("h1", {}, title), h("div.row.tools", {}, buttons), h("p.lead", {}, lead));
 }
 
 export const download = (text, onclick) => h("button.download", { onclick, "aria-label": `Download ${text}` }, `↓ ${text}`);

@@ -24,8 +24,8 @@ function list(root, query) {
   const input = h("input", { type: "search", id: "query", value: query.q || "", maxLength: 2000, placeholder: "Search by meaning and by words", dir: "auto" });
   const results = h("div.results", { "aria-live": "polite" });
   const lead = cell
-    ? `Documents labelled ${query.given} that a classifier which never saw them takes for ${query.predicted}.`
-    : "Documents are found by their words and by what their words mean. Each hit says why: the shaded words speak for it.";
+    ? `Documents labelled ${query.given} for which a classifier that was not trained on them predicts ${query.predicted}.`
+    : "Search finds documents by their words and by what the words mean. The shaded words show why a document was found.";
   root.append(
     head("Documents", lead, download("CSV", () => saveCsv("documents.csv", ["rank", "id", "label", "predicted", "score", "cosine", "bm25", "text"],
       found.map((one, k) => [k + 1, one.id, one.label, one.predicted, one.score, one.similarity, one.bm25, plain(one)])))),
@@ -45,7 +45,7 @@ function list(root, query) {
   }
 
   function said(answer) {
-    if (!answer.known) return "Nothing found: no word of the query is known.";
+    if (!answer.known) return "Nothing found: the model knows none of these words.";
     if (cell) return plural(answer.total, "document");
     return query.q ? `The best ${answer.total} documents.` : `${plural(answer.total, "document")}, in the order of the corpus.`;
   }
@@ -77,7 +77,7 @@ function tags(one) {
   const wrong = one.label && one.predicted && one.label !== one.predicted;
   return [
     one.label && h("span.tag", { dir: "auto" }, one.label),
-    one.predicted && one.predicted !== one.label && h("span.tag.guess", { dir: "auto", title: wrong ? "The model says another class than the label" : "Predicted" }, `${one.predicted}?`),
+    one.predicted && one.predicted !== one.label && h("span.tag.guess", { dir: "auto", title: wrong ? "The model predicts another class than the label" : "Predicted" }, `${one.predicted}?`),
   ];
 }
 
@@ -89,7 +89,7 @@ async function read(root, query) {
   try {
     const one = await get("/document", { id: query.id, q: query.q });
     body.append(
-      head(h("span", { dir: "auto" }, `Document ${one.id}`), `Its words are shaded by their share in ${one.shaded_by}; orange words speak against it. Below are the documents nearest to it in meaning.`,
+      head(h("span", { dir: "auto" }, `Document ${one.id}`), `The shading shows how much each word counts for ${one.shaded_by}; orange words count against it. The documents closest in meaning follow below.`,
         download("CSV", () => saveCsv("neighbours.csv", ["id", "cosine", "label", "predicted", "text"], one.neighbours.map((other) => [other.id, other.similarity, other.label, other.predicted, plain(other)])))),
       h("div.grid", {},
         h("div", {}, h("article.card", {}, h("div.text.page", { dir: "auto", tabIndex: 0, role: "region", "aria-label": "Document" },
@@ -98,7 +98,7 @@ async function read(root, query) {
           h("div.results", {}, one.neighbours.map((other) => hit(other, {})))),
         h("aside.side", { "aria-label": "About the document" },
           one.classes.length ? h("section", {}, h("h2", {}, "Predicted"), classBars(one.classes)) : "",
-          facts(one), h("section", {}, h("p", {}, link("/map", { row: one.row }, "Show it on the map")), h("p", {}, link("/write", { text: plain(one).slice(0, 1000) }, "Write with it"))))));
+          facts(one), h("section", {}, h("p", {}, link("/map", { row: one.row }, "Show it on the map")), h("p", {}, link("/write", { text: plain(one).slice(0, 1000) }, "Open it in Write"))))));
   } catch (error) {
     body.append(h("div.card.empty", {}, h("h1", {}, "Not found"), h("p", {}, error.message)));
   }
@@ -106,6 +106,6 @@ async function read(root, query) {
 
 function facts(one) {
   const rows = [...(one.label ? [["label", one.label]] : []), ...one.metadata];
-  return rows.length ? h("section", {}, h("h2", {}, "Known about it"), h("dl.facts", {}, rows.map(([name, value]) => [h("dt", { dir: "auto" }, name), h("dd", { dir: "auto" }, value)]))) : "";
+  return rows.length ? h("section", {}, h("h2", {}, "Details"), h("dl.facts", {}, rows.map(([name, value]) => [h("dt", { dir: "auto" }, name), h("dd", { dir: "auto" }, value)]))) : "";
 }
 

@@ -15,16 +15,16 @@ export function doubtfulView(root, outbox) {
     const shown = documents.filter((one) => !kept.has(one.id));
     root.replaceChildren(
       h("h1", {}, "Doubtful labels"),
-      h("p.lead", {}, "Each labelled document is judged by a classifier that never saw it. Here its decision contradicts the label: look again at the worst ones."),
+      h("p.lead", {}, "Each label is checked by a classifier that was trained on all the others. These are the labels it disagrees with, the most doubtful first."),
       shown.length
-        ? h("div.stack", { style: { "margin-top": "24px" } }, h("p.muted.small", {}, `${plural(total, "label")} contradicted; the worst ${shown.length} are shown.`), shown.map(card))
-        : h("div.card.empty", { style: { "margin-top": "24px" } }, h("p", {}, "No label is contradicted by the others.")),
+        ? h("div.stack", { style: { "margin-top": "24px" } }, h("p.muted.small", {}, `${plural(total, "doubtful label")}; here are the first ${shown.length}.`), shown.map(card))
+        : h("div.card.empty", { style: { "margin-top": "24px" } }, h("p", {}, "No label is doubtful.")),
     );
   }
 
   function card(one) {
     const side = (choice, pieces, text, keep) => h("div", {},
-      h("p", {}, h("span.muted", {}, keep ? "Labelled " : "The others say "), h("b", { dir: "auto" }, choice.name), h("span.muted", {}, ` ${percent(choice.probability)}`)),
+      h("p", {}, h("span.muted", {}, keep ? "Your label: " : "Classifier: "), h("b", { dir: "auto" }, choice.name), h("span.muted", {}, ` ${percent(choice.probability)}`)),
       h("p.snippet", { dir: "auto" }, shaded(pieces)),
       h("button", { onclick: (event) => decide(event, one, keep ? null : choice.name), className: keep ? "" : "primary" }, text));
     return h("article.card", { "aria-label": `Document ${one.id}` },

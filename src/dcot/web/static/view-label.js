@@ -146,7 +146,7 @@ export function labelView(root, outbox) {
     const accept = h("button.primary", { onclick: () => labelTogether(alike.name) }, alike.name ? acceptText() : "");
     main.replaceChildren(
       h("h1", {}, "Documents like this one"),
-      h("p.lead", {}, "Uncheck those that do not belong (arrow keys and space), then accept with Enter, or press another class’s key. Unchecked documents stay unlabelled."),
+      h("p.lead", {}, "Uncheck the ones that do not belong (arrow keys and space). Enter labels the rest; the key of another class does too. Unchecked documents stay unlabelled."),
       h("div.cards", { style: { "margin-top": "24px" } }, cards),
       h("div.sticky.row", {}, alike.name && accept, h("button", { onclick: type }, "Another class …"),
         h("button.quiet", { onclick: () => { alike = null; showDocument(); } }, "Back ", h("kbd", {}, "Esc"))),
@@ -186,11 +186,11 @@ export function labelView(root, outbox) {
 
   function chosenHow(document) {
     return {
-      suggested: "suggested: uncertain, and telling about others",
-      random: "drawn at random, to measure the accuracy",
-      first: "one of a first batch that is spread out",
-      "seed words": `ranked by the seed words of ${bySeeds}`,
-      together: "like another document",
+      suggested: "Suggested: its label teaches the most",
+      random: "Random: measures the accuracy",
+      first: "First batch: spread over all topics",
+      "seed words": `Closest to the seed words of ${bySeeds}`,
+      together: "Like another document",
     }[document.how] || "";
   }
 
@@ -229,7 +229,7 @@ export function labelView(root, outbox) {
     const last = progress.curve.at(-1);
     const accuracy = h("section", {}, h("h2", {}, "Accuracy"),
       last ? [h("p.figure", {}, percent(last.value), h("small", {}, `${Math.round(100 * last.low)} to ${percent(last.high)}`)), curve(progress.curve)]
-        : h("p.muted.small", {}, state.labelled ? `Shown once ten documents that were drawn at random are labelled (${progress.drawn} so far).` : "Shown after the first labels."));
+        : h("p.muted.small", {}, state.labelled ? `Appears when ten randomly chosen documents are labelled (${progress.drawn} so far).` : "Appears after the first labels."));
     const hint = progress.hint && h("section", {}, h("h2", {}, "When to stop"), h("p.muted.small", {}, progress.hint));
     const most = Math.max(1, ...state.classes.map((one) => one.labels));
     const shown = [...state.classes].sort((a, b) => b.labels - a.labels).slice(0, 12);
@@ -239,7 +239,7 @@ export function labelView(root, outbox) {
     const seeded = state.classes.filter((one) => one.seeds.length).map((one) => one.name);
     const order = seeded.length > 0 && h("section", {}, h("h2", {}, h("label", { htmlFor: "order" }, "Next documents")),
       h("select", { id: "order", onchange: (event) => { bySeeds = event.target.value; queue = []; current = null; fetchQueue(); } },
-        h("option", { value: "", selected: !bySeeds }, "suggested"), seeded.map((name) => h("option", { value: name, selected: name === bySeeds }, `by seed words: ${name}`))));
+        h("option", { value: "", selected: !bySeeds }, "Suggested"), seeded.map((name) => h("option", { value: name, selected: name === bySeeds }, `Closest to the seed words of ${name}`))));
     side.replaceChildren(...[accuracy, hint, tally, order].filter(Boolean));
   }
 

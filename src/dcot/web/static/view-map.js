@@ -53,8 +53,8 @@ const short = (value) => Number(value.toFixed(3));
 
 function zoomButtons(map) {
   return h("div.zoom", { role: "group", "aria-label": "Zoom" },
-    h("button", { "aria-label": "Enlarge", onclick: () => map().zoomBy(1.5) }, "+"),
-    h("button", { "aria-label": "Reduce", onclick: () => map().zoomBy(1 / 1.5) }, "−"),
+    h("button", { "aria-label": "Zoom in", onclick: () => map().zoomBy(1.5) }, "+"),
+    h("button", { "aria-label": "Zoom out", onclick: () => map().zoomBy(1 / 1.5) }, "−"),
     h("button", { "aria-label": "Show the whole map", onclick: () => map().go({ x: 0.5, y: 0.5, zoom: 1 }) }, "⤢"));
 }
 
@@ -76,7 +76,7 @@ function wordMap(root, query, about, answer) {
   const open = (k) => k >= 0 && go("/words", { word: answer.words[k] });
   const map = new MapCanvas(canvas, scene, { moved: (view) => note("/map", { of: "words", x: short(view.x), y: short(view.y), zoom: short(view.zoom) }), pointed: (k) => { canvas.style.cursor = k >= 0 ? "pointer" : ""; }, pressed: open });
   root.append(
-    head("Map of words", `The ${plural(answer.words.length, "most common word")}: those that are used alike lie together. Enlarge it to see more of them; press one to look it up.`,
+    head("Map", `The ${plural(answer.words.length, "most common word")}. Words that are used in the same way are close together. Zoom in to see more of them; click one to look it up.`,
       download("CSV", () => saveCsv("words-map.csv", ["word", "x", "y"], answer.words.map((word, k) => [word, short(x[k]), short(y[k])]))), download("PNG", () => savePng("words-map.png", canvas))),
     tabs(true, about) || "", h("div.map-frame.card", {}, canvas, zoomButtons(() => map)));
   map.go(start(query));
@@ -102,10 +102,10 @@ function documentMap(root, query, about, answer) {
   const tip = h("div.tip", { hidden: true, role: "tooltip" });
   const panel = h("aside.panel.stack", { "aria-label": "Details", "aria-live": "polite" });
   const legend = h("div.map-legend"), time = h("div.time");
-  const input = h("input", { type: "search", id: "light", value: query.q || "", placeholder: "Search lights up …", maxLength: 2000 });
+  const input = h("input", { type: "search", id: "light", value: query.q || "", placeholder: "Search the map", maxLength: 2000 });
   const pick = h("select", { id: "colour", onchange: () => { column = columns.find((one) => one.name === pick.value) || null; only = new Set(); recolour(); remember(); } },
     h("option", { value: "", selected: !column }, "nothing"), columns.map((one) => h("option", { value: one.name, selected: one === column }, one.name)));
-  const lassoButton = h("button", { "aria-pressed": "false", title: "Draw around documents (or hold Shift)", onclick: () => { map.lassoing = !map.lassoing; lassoButton.setAttribute("aria-pressed", String(map.lassoing)); canvas.classList.toggle("lassoing", map.lassoing); } }, "Draw around");
+  const lassoButton = h("button", { "aria-pressed": "false", title: "Draw around documents to select them (or hold Shift while you draw)", onclick: () => { map.lassoing = !map.lassoing; lassoButton.setAttribute("aria-pressed", String(map.lassoing)); canvas.classList.toggle("lassoing", map.lassoing); } }, "Select a region");
 
   const visible = (k) => {
     if (dates && (period[0] > 0 || period[1] < 65534)) {
@@ -148,16 +148,16 @@ function documentMap(root, query, about, answer) {
     const one = await get("/preview", { row: row(k) });
     const known = columns.map((other) => [other.name, other.codes[k] === NOTHING ? "" : other.kind === "category" ? other.values[other.codes[k]] : shown(other, other.codes[k])]).filter(([, value]) => value !== "");
     panel.replaceChildren(h("h2", { dir: "auto" }, `Document ${one.id}`), h("p.snippet", { dir: "auto" }, shaded(one.pieces)),
-      h("dl.facts", {}, known.map(([name, value]) => [h("dt", { dir: "auto" }, name), h("dd", { dir: "auto" }, value)])), h("p", {}, link("/documents", { id: one.id }, "Read it")));
+      h("dl.facts", {}, known.map(([name, value]) => [h("dt", { dir: "auto" }, name), h("dd", { dir: "auto" }, value)])), h("p", {}, link("/documents", { id: one.id }, "Read the document")));
   }
 
   function showNothing() {
     chosen = null;
     map.lasso = null;
     map.draw();
-    panel.replaceChildren(h("h2", {}, "Look closer"), h("p.muted.small", {}, "Press a point to see its document. Scroll or press + to enlarge; finer regions then get names of their own."),
-      h("p.muted.small", {}, "Draw around a region to see the words that set it apart, to keep it as a table, or to give it a label."),
-      h("p", {}, h("button", { onclick: () => select(onScreen) }, "Select what is on the screen")));
+    panel.replaceChildren(h("p.muted.small", {}, "Click a point to see its document. Zoom in to see the names of smaller regions."),
+      h("p.muted.small", {}, "Select a region to see the words that set it apart, download it, or label it."),
+      h("p", {}, h("button", { onclick: () => select(onScreen) }, "Select everything in view")));
   }
 
   // -- a region ------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ function documentMap(root, query, about, answer) {
       event.preventDefault();
       try {
         const done = await post("/region/label", { mask, name: name.value.trim() });
-        said.textContent = `${plural(done.labelled, "label")} saved to ${done.file}${done.kept ? `; ${whole(done.kept)} had a label already and keep it` : ""}.`;
+        said.textContent = `${plural(done.labelled, "label")} saved to ${done.file}${done.kept ? `; ${plural(done.kept, "document")} already had one and kept it` : ""}.`;
       } catch (error) {
         said.textContent = error.message;
       }
@@ -201,10 +201,10 @@ function documentMap(root, query, about, answer) {
     panel.replaceChildren(
       h("div.row", {}, h("h2", {}, plural(found.count, "document")), h("button.quiet.end", { onclick: showNothing }, "Clear")),
       h("h3", {}, "Words that set them apart"),
-      found.words.length ? h("div.chips", {}, found.words.map((one) => h("a.chip", { href: "#", dir: "auto", title: `in ${percent(one.inside)} of these, ${percent(one.outside, 1)} of the others`, onclick: (event) => { event.preventDefault(); go("/words", { word: one.word }); } }, one.word, h("small.muted", {}, percent(one.inside))))) : h("p.muted.small", {}, "None does."),
-      h("h3", {}, "Some of them"), found.documents.map((one) => h("p.snippet.small", { dir: "auto" }, link("/documents", { id: one.id }, one.id), " ", shaded(one.pieces))),
+      found.words.length ? h("div.chips", {}, found.words.map((one) => h("a.chip", { href: "#", dir: "auto", title: `in ${percent(one.inside)} of these, ${percent(one.outside, 1)} of the others`, onclick: (event) => { event.preventDefault(); go("/words", { word: one.word }); } }, one.word, h("small.muted", {}, percent(one.inside))))) : h("p.muted.small", {}, "None."),
+      h("h3", {}, "Examples"), found.documents.map((one) => h("p.snippet.small", { dir: "auto" }, link("/documents", { id: one.id }, one.id), " ", shaded(one.pieces))),
       h("div.row", {}, download("CSV", () => regionCsv(mask))),
-      offline ? "" : h("form.stack", { onsubmit: label }, h("label.small.muted", { htmlFor: "region-label" }, `Give them a label (in ${about.labels})`), h("div.row.tight", {}, name, h("button.primary", {}, "Label")), said));
+      offline ? "" : h("form.stack", { onsubmit: label }, h("label.small.muted", { htmlFor: "region-label" }, `Label these documents (saved to ${about.labels})`), h("div.row.tight", {}, name, h("button.primary", {}, "Label")), said));
   }
 
   async function regionCsv(mask) {
@@ -224,7 +224,7 @@ function documentMap(root, query, about, answer) {
     const q = input.value.trim();
     const found = q ? await get("/lit", { q }) : null;
     lit = found?.rows.length ? new Set(found.rows.map(placeOf).filter((k) => k >= 0)) : null;
-    if (q) announce(lit ? `${plural(lit.size, "document")} lit.` : "Nothing found.");
+    if (q) announce(lit ? `${plural(lit.size, "document")} found.` : "Nothing found.");
     input.setCustomValidity(q && !lit ? "Nothing found" : "");
     map.draw();
   }
@@ -253,9 +253,9 @@ function documentMap(root, query, about, answer) {
     time.replaceChildren(h("span.small.muted", {}, dates.name), handle(0, `${dates.name} from`), handle(1, `${dates.name} to`), text);
   }
 
-  const stated = answer.n < answer.total ? ` A random ${whole(answer.n)} of ${plural(answer.total, "document")} are drawn.` : "";
+  const stated = answer.n < answer.total ? ` The map shows a random sample of ${whole(answer.n)} of ${plural(answer.total, "document")}.` : "";
   root.append(
-    head("Map of documents", `Every point is a document; those with a similar meaning lie together, and regions are named by the words that set them apart.${stated}`,
+    head("Map", `Every point is a document. Documents with a similar meaning are close together, and the names of regions are the words that set them apart.${stated}`,
       download("CSV", () => saveCsv("map.csv", ["row", "x", "y"], Array.from(x, (value, k) => [row(k), short(value), short(y[k])]))), download("PNG", () => savePng("map.png", canvas))),
     h("div.map-tools", {}, tabs(false, about),
       h("form.row.tight", { role: "search", onsubmit: (event) => { event.preventDefault(); remember(); light(); } }, h("label.unseen", { htmlFor: "light" }, "Search on the map"), input),

@@ -9,8 +9,8 @@ export function modelView(root, query, about) {
   async function draw() {
     const model = await get("/model");
     root.replaceChildren(
-      head("Model", "How the model was chosen, which accuracy to expect on new documents (measured on documents it did not learn from), and which classes it confuses.",
-        model.confusion && download("Confusions as CSV", () => saveCsv("confusions.csv", ["labelled", ...model.confusion.classes], model.confusion.classes.map((name, k) => [name, ...model.confusion.counts[k]]))),
+      head("Model", "How accurate the model should be on new documents, which classes it confuses, and how its settings were chosen.",
+        model.confusion && download("Confusions", () => saveCsv("confusions.csv", ["labelled", ...model.confusion.classes], model.confusion.classes.map((name, k) => [name, ...model.confusion.counts[k]]))),
         download("Model card", () => saveText("model-card.md", model.card, "text/markdown"))),
       h("div.stack.wide-gap", {}, model.estimate && estimate(model), model.confusion && confusion(model.confusion, about), model.selection.length > 1 && selection(model), card(model)));
   }
@@ -29,7 +29,7 @@ function estimate({ estimate: found, summary }) {
     h("div.estimate", {},
       h("div", {}, h("h2", {}, "Accuracy to expect"),
         h("p.figure", {}, percent(own.accuracy), h("small", {}, `${Math.round(100 * low)} to ${percent(high)} with 95 % confidence`)),
-        h("p.muted.small", {}, `Measured on ${plural(found.n, "labelled document")}, each judged by a model that never saw it.`),
+        h("p.muted.small", {}, `Measured on ${plural(found.n, "labelled document")}, each predicted by a model that was not trained on it.`),
         found.beaten && h("p.warn.small", {}, "TF-IDF is as good here: more unlabelled documents may help, or TF-IDF may be all that is needed.")),
       h("div.scores", {}, found.scores.map((score, k) => interval(score, k === 0)))),
     h("p.muted.small.spaced", {}, summary));
@@ -53,12 +53,12 @@ function confusion({ classes, counts }) {
     return h("tr", {}, h("th", { scope: "row", dir: "auto", title: given }, given), classes.map((predicted, j) => {
       const n = counts[i][j];
       const tone = i === j ? "--for" : "--against";
-      const name = `${plural(n, "document")} of ${given} taken for ${predicted}`;
+      const name = `${plural(n, "document")} labelled ${given}, predicted ${predicted}`;
       return h("td", {}, n ? h("button.cell", { title: name, "aria-label": name, style: { background: `rgb(var(${tone}) / ${(0.08 + 0.34 * (n / total)).toFixed(2)})` }, onclick: () => see(given, predicted) }, n) : "");
     }));
   });
   return h("section.card.pad", { "aria-label": "Confusions" }, h("h2", {}, "Confusions"),
-    h("p.muted.small", {}, "Rows are labels, columns what held-out documents were taken for. Press a number to see the documents."),
+    h("p.muted.small", {}, "Rows are labels, columns are predictions of models that were not trained on the document. Click a number to see the documents."),
     worst.length ? h("p.small.worst", {}, "Most often: ", worst.map((one) => h("button.chip", { onclick: () => see(one.given, one.predicted) }, `${one.given} → ${one.predicted} (${one.n})`))) : "",
     h("div.scroll.tall", { tabIndex: 0, role: "region", "aria-label": "Table of confusions" }, h("table.confusion", {},
       h("thead", {}, h("tr", {}, h("td"), classes.map((name) => h("th", { scope: "col", title: name }, h("span", { dir: "auto" }, name))))), h("tbody", {}, rows))));

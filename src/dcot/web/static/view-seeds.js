@@ -8,13 +8,13 @@ export function seedsView(root) {
   const wanted = new URLSearchParams(location.search).get("class");
   let name = wanted || state.classes.find((one) => one.seeds.length)?.name || state.classes[0]?.name || "";
   let words = [], rejected = [];
-  const nameInput = h("input", { type: "text", id: "seed-class", value: name, maxLength: 200, placeholder: "Class, such as oil", list: "known-classes", autocomplete: "off" });
-  const wordInput = h("input", { type: "text", id: "seed-words", maxLength: 400, placeholder: "Words with commas between them, such as opec, crude", autocomplete: "off", spellcheck: false });
+  const nameInput = h("input", { type: "text", id: "seed-class", value: name, maxLength: 200, placeholder: "oil", list: "known-classes", autocomplete: "off" });
+  const wordInput = h("input", { type: "text", id: "seed-words", maxLength: 400, placeholder: "opec, crude, …", autocomplete: "off", spellcheck: false });
   const chosen = h("div.chips.kept"), proposals = h("div.chips"), documents = h("div.stack"), message = h("p.small.muted", { role: "status" });
 
   root.append(
     h("h1", {}, "Seed words"),
-    h("p.lead", {}, "Type a few words that are typical of a class. The model proposes more that are used alike in your documents; the words then predict the class before anything is labelled."),
+    h("p.lead", {}, "Type a few words that are typical of a class. The page proposes more words that are used in the same way. With words for two classes, there are predictions before you label anything."),
     h("div.grid", { style: { "margin-top": "24px" } },
       h("div.stack", {},
         h("section.card.pad.stack", {},
@@ -22,7 +22,7 @@ export function seedsView(root) {
           h("form.stack", { onsubmit: (event) => { event.preventDefault(); add(wordInput.value.split(/[,;]+/)); wordInput.value = ""; } },
             h("div.field", {}, h("label", { htmlFor: "seed-words" }, h("h2", {}, "Words")), h("div.row", { style: { "flex-wrap": "nowrap" } }, wordInput, h("button.primary", {}, "Add")))),
           chosen, message),
-        h("section.card.pad.stack", {}, h("h2", {}, "Proposed"), h("p.muted.small", {}, "A click or Enter takes a word, × rejects it."), proposals)),
+        h("section.card.pad.stack", {}, h("h2", {}, "Proposed"), h("p.muted.small", {}, "Click a word to add it, × to reject it."), proposals)),
       h("aside.stack", { "aria-label": "Documents found" }, h("h2", {}, "Closest documents"), documents)));
   nameInput.addEventListener("change", () => load(nameInput.value.trim()));
 
@@ -59,7 +59,7 @@ export function seedsView(root) {
   async function draw() {
     chosen.replaceChildren(...words.map((word) => h("span.chip.chosen", { dir: "auto" }, word,
       h("button", { "aria-label": `Remove ${word}`, onclick: () => { words = words.filter((one) => one !== word); save(); } }, "×"))));
-    if (state.phase === "learning") message.textContent = "The model is still learning the words; proposals follow.";
+    if (state.phase === "learning") message.textContent = "The model is still learning what the words mean. Proposals will appear here.";
     if (words.length && !proposals.children.length) proposals.replaceChildren(h("span.muted.small", {}, "One moment …"));
     const found = words.length ? await post("/seeds/propose", { words, rejected }) : { words: [], unknown: [], documents: [] };
     for (const [k, word] of words.entries()) chosen.children[k]?.classList.toggle("unknown", found.unknown.includes(word));

@@ -10,10 +10,10 @@ import { wordField } from "./complete.js";
 export function wordsView(root, query, about) {
   const shown = [];
   const one = wordField({ label: "Word", value: query.word || "", placeholder: "Type a word", choose: (word) => go("/words", { word, beside: word ? query.beside : "" }) });
-  const two = wordField({ label: "Beside", value: query.beside || "", placeholder: "Another word, to compare", choose: (beside) => go("/words", { word: query.word, beside }) });
+  const two = wordField({ label: "Compare with", value: query.beside || "", placeholder: "Another word", choose: (beside) => go("/words", { word: query.word, beside }) });
   const body = h("div.side-by-side");
   root.append(
-    head("Words", "What the model has learned about a word from the company it keeps: the prototypes it is translated into, and the words that are used alike.",
+    head("Words", "What the model has learned about a word: the prototypes it is translated into, and the words that are used in the same way.",
       download("CSV", () => shown.length && saveCsv("words.csv", ["about", "kind", "layer", "word", "value"], shown.flatMap(rows)))),
     h("div.fields", {}, one.element, query.word && two.element), body);
 
@@ -31,7 +31,7 @@ export function wordsView(root, query, about) {
       card.replaceChildren(...content(found));
     } catch (error) {
       const near = error.body?.near || [];
-      card.replaceChildren(h("h2", { dir: "auto" }, word), h("p", {}, error.message + (near.length ? ". Words that are spelled alike:" : ".")),
+      card.replaceChildren(h("h2", { dir: "auto" }, word), h("p", {}, error.message + (near.length ? ". Did you mean:" : ".")),
         h("div.chips", {}, near.map((other) => link("/words", { word: other }, h("span.chip", { dir: "auto" }, other)))));
     }
   }
@@ -42,7 +42,7 @@ export function wordsView(root, query, about) {
       h("div", {}, h("h2.big", { dir: "auto" }, found.word), h("p.muted.small", {}, often + (found.prototype ? "; a prototype" : ""))),
       h("h3", {}, "Translated into"), layerColumns(found.layers),
       h("div.layers", {},
-        h("section", {}, h("h3", {}, "Used alike"), found.neighbours.length ? rankedWords(found.neighbours) : h("p.muted", {}, "No word is.")),
+        h("section", {}, h("h3", {}, "Used in the same way"), found.neighbours.length ? rankedWords(found.neighbours) : h("p.muted", {}, "None.")),
         found.prototype && h("section", {}, h("h3", {}, "Its cohort"), h("p.muted.small", {}, "Rarer words that are translated into it."), found.cohort.length ? rankedWords(found.cohort) : h("p.muted", {}, "None."))),
       about.documents ? h("p", {}, link("/documents", { q: found.word }, `Documents about ${found.word}`)) : "",
     ];

@@ -16,7 +16,7 @@ export function writeView(root, query, about) {
   const classes = h("section.card.pad", { hidden: true, "aria-label": "Classes" });
   const layers = h("div");
   root.append(
-    head("Write", "The model translates a text into the common words, called prototypes, that it expects beside yours. Each is the sum of what your words add to it; press one to see which.",
+    head("Write", "The model translates your text into common words, called prototypes, that it expects next to yours. Click one to see which of your words it comes from.",
       download("CSV", () => answer && saveCsv("text.csv", ["layer", "prototype", "value", "word", "share"], layerRows(answer.layers)))),
     h("div.write", {},
       h("div.stack", {},
@@ -50,13 +50,13 @@ export function writeView(root, query, about) {
     reading.replaceChildren();
     by.textContent = "";
     const tries = about.examples || [];
-    layers.replaceChildren(h("div.card.empty", {}, h("p", {}, tries.length ? "Nothing is written yet. Try one of these:" : "Nothing is written yet."),
+    layers.replaceChildren(h("div.card.empty", {}, h("p", {}, tries.length ? "Type a text, or try one of these:" : "Type a text to see what the model makes of it."),
       h("div.chips.centre", {}, tries.map((text) => h("button.chip", { dir: "auto", onclick: () => { input.value = text; ask(); } }, text)))));
   }
 
   function draw() {
     reading.replaceChildren(...shaded(answer.pieces));
-    by.textContent = answer.known ? `Shaded by each word’s share in ${answer.shaded_by}.` : "No word of this text is known to the model: what is shown is what it expects of any text.";
+    by.textContent = answer.known ? `Shaded by each word’s share in ${answer.shaded_by}.` : "The model knows none of these words. It shows what it expects of any text.";
     classes.hidden = !answer.classes.length;
     classes.replaceChildren(h("h2", {}, "Classes"), classBars(answer.classes));
     layers.replaceChildren(layerColumns(answer.layers, { chosen: focus, choose: (one) => { focus = one; ask(); } }));
