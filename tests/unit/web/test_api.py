@@ -8,8 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.unit.web.conftest import wait
 
+from dcot.errors import InvalidParameterError, OutputError
 from dcot.web import routes
 from dcot.web.formats import read
+from dcot.web.server import listen
 
 pytest.importorskip("httpx")
 
@@ -247,3 +249,16 @@ def ask(client, operation):
         assert str(answer.status_code) in described, (case.path, answer.text)
 
     answered_as_described()
+
+
+def test_where_the_server_listens():
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(OutputError, match="choose another port"):
+            listen("127.0.0.1", port)
+    with pytest.raises(OutputError, match="port 99999"):
+        listen("127.0.0.1", 99999)
+    with pytest.raises(InvalidParameterError, match="not an address"):
+        listen("nowhere.invalid", 0)
+    with listen("127.0.0.1", None) as usual, listen("127.0.0.1", None) as other:
+        assert usual.getsockname()[1] != other.getsockname()[1]  # a free one, if it is in use

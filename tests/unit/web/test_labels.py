@@ -318,3 +318,16 @@ def test_label_studio_and_prodigy_as_they_export():
 def test_what_is_no_file_of_labels_says_so(content):
     with pytest.raises(InvalidInputError):
         formats.read(content, "file")
+
+
+def test_a_document_that_is_in_the_file_twice_has_the_last_label(documents, path):
+    store = LabelStore(path, documents)
+    store.set({0: "oil", 4: "grain"})
+    store.close()
+    lines = path.read_text().splitlines(keepends=True)
+    again = lines[-2].replace("oil", "gold")
+    path.write_text("".join([*lines, again]))
+    store = LabelStore(path, documents)
+    assert names(store) == {0: "gold", 4: "grain"}
+    store.close()
+    assert len(path.read_text().splitlines()) == len(lines)
