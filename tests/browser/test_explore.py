@@ -124,7 +124,7 @@ def test_the_map_is_searched_filtered_and_a_region_is_labelled(page, served, tmp
     canvas = drawn(page)
     page.get_by_role("searchbox", name="Search on the map").fill("opec")
     page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelector('#announce').textContent.includes('lit')")
+    page.wait_for_function("() => announce.textContent.includes('found')")
     assert "q=opec" in page.url
     page.get_by_label("Colour").select_option("place")
     page.get_by_role("button", name="a 48").click()
@@ -156,6 +156,27 @@ def test_the_map_is_searched_filtered_and_a_region_is_labelled(page, served, tmp
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download PNG").click()
     assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_better_map_takes_the_place_of_the_first(page, exploring):
+    texts, _ = texts_and_topics()
+    explorer = Explorer(learn_subject(Corpus(Documents.of(texts, name="news"))))
+    explorer.prepare()
+    explorer.phase = "refining"  # as if the better map were still to come
+    page.goto(exploring(explorer).at("/map"))
+    drawn(page)
+    page.get_by_text("drawing a better map").wait_for()
+    page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_function("() => location.search.includes('zoom=')")
+    with page.expect_response("**/api/map"):
+        explorer.phase = "judging"
+    drawn(page)
+    assert "zoom=1.5" in page.url
+    page.get_by_role("button", name="Select everything in view").click()
+    page.get_by_role("button", name="Clear").wait_for()
+    explorer.phase = "ready"
+    page.locator("#status").get_by_text("96 documents").wait_for()
+    page.get_by_role("button", name="Clear").wait_for()  # what was selected is still there
 
 
 def test_the_map_by_keyboard(page, served):

@@ -157,6 +157,7 @@ class LabelApi:
             ],
             "saving": asdict(session.saving),
             "target": session.model_path.name,
+            "given": session.given is not None,
             "adds": bool(session.names),
         }
 

@@ -119,7 +119,7 @@ class Guard:
         if elsewhere and (scope["method"] != "GET" or scope["path"].startswith("/api")):
             return 403, "requests from other sites are refused"
         if not any(access.admits(given) for given in _tokens(scope, headers, access.cookie)):
-            return 401, "open the address that `dcot label` printed: it has a token"
+            return 401, "open the address that the command printed: it has a token"
         length = headers.get("content-length", "0")
         if not length.isascii() or not length.isdigit() or int(length) > MAX_BODY_BYTES:
             return 413, f"a request has at most {MAX_BODY_BYTES:,} bytes"

@@ -39,7 +39,7 @@ function showStatus() {
   const what = about.documents ? plural(about.documents, "document") : `${plural(about.terms, "word")}, no documents`;
   const said = {
     reading: "reading the documents …", indexing: "reading the documents …", drawing: "drawing the map …",
-    refining: "drawing a better map …", judging: "measuring the accuracy …", failed: about.problem,
+    refining: "drawing a better map …", judging: "finishing …", failed: about.problem,
   }[about.phase];
   const kind = about.phase === "failed" ? "failed" : said ? "busy" : "";
   $("status").replaceChildren(h("span", { className: `dot ${kind}` }), said || what);

@@ -71,7 +71,7 @@ function showStatus() {
   const unsaved = outbox.size;
   const kind = trouble ? "failed" : learning || unsaved || state.saving.state === "running" ? "busy" : "";
   const words = unsaved && trouble ? plural(unsaved, "label") + " not saved"
-    : learning ? "learning what the words mean …"
+    : learning ? (state.given ? "reading the documents …" : "learning what the words mean …")
     : state.saving.state === "running" ? "saving the model …"
     : [`${whole(state.labelled)} of ${whole(state.documents)}`, h("span.wide", {}, " labelled")];
   $("status").replaceChildren(h("span", { className: `dot ${kind}` }), ...[words].flat());
