@@ -402,8 +402,9 @@ class Session:
         snapshot = learn(space.Z, labels, start)
         plan = self._plan(space, snapshot, among)
         learned = Learned(revision, snapshot, plan, self.learned.number + 1)
-        for row, _ in plan[:PREPARED] if snapshot is not None else ():
-            self.pieces(row, snapshot.classes[snapshot.best[row]], learned)
+        if snapshot is not None:
+            for row, _ in plan[:PREPARED]:
+                self.pieces(row, snapshot.classes[snapshot.best[row]], learned)
         self.learned = learned  # once the next documents are shaded: they are asked for at once
         if snapshot is None:
             self.progress = Progress()

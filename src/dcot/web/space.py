@@ -101,7 +101,7 @@ class Space:
 
     @cached_property
     def _lengths(self) -> Array:
-        return np.sqrt(np.einsum("ij,ij->i", self.Z, self.Z))
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", self.Z, self.Z)))
 
     def first_documents(self, among: Array, k: int, generator: np.random.RandomState) -> Array:
         """Rows to label first, spread out over the documents."""

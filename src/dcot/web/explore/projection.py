@@ -144,7 +144,7 @@ def _inverse_lengths(vectors: Array) -> Array:
     """One over the length of each row, as a column; 0 for a row of zeros."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     inverse = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
-    return inverse.astype(np.float32)[:, None]
+    return np.asarray(inverse.astype(np.float32)[:, None])
 
 
 def _edges(near: Array) -> tuple[Array, Array]:
