@@ -358,7 +358,7 @@ class Session:
         if self.space is None:
             try:
                 self._read_documents()
-            except DcotError as error:
+            except Exception as error:  # an encoder is other people's code
                 self.saving = Saving("failed", f"The documents could not be read: {error}")
         self.phase = "wordless" if self.space is None else "ready"
         with self._wake:

@@ -222,6 +222,20 @@ def test_shares_of_word_vectors_add_up_to_the_decision(everyday):
     )
 
 
+def test_an_encoder_that_fails_is_told(everyday, tmp_path):
+    def fail(texts):
+        raise RuntimeError("no connection")
+
+    documents = Documents.of(list(everyday.texts[:50]))
+    store = LabelStore(tmp_path / "labels.csv", documents)
+    session = Session(documents, store, tmp_path / "model", embedding=fail)
+    session.start()
+    wait(lambda: session.phase != "learning")
+    assert "no connection" in session.saving.message
+    assert len(session.next_rows("tab", 3)) == 3  # labels can be given all the same
+    session.close()
+
+
 # -- what cannot be started from ------------------------------------------------------------------
 
 
