@@ -145,7 +145,8 @@ export class MapCanvas {
       const lines = words ? [one.text] : [one.words.slice(0, 2).join(", "), one.words[2]].filter(Boolean);
       const wide = Math.max(...lines.map((line) => paint.measureText(line).width)) / 2 + 4;
       const tall = (lines.length * big * 1.2) / 2 + 2;
-      px = Math.min(Math.max(px, wide), this.canvas.width - wide);
+      const buttons = py < 140 * this.dense ? 56 * this.dense : 0; // the zoom buttons are at the top right
+      px = Math.min(Math.max(px, wide), this.canvas.width - wide - buttons);
       py = Math.min(Math.max(py, tall), this.canvas.height - tall);
       if (taken.some(([x, y, w, t]) => Math.abs(x - px) < w + wide && Math.abs(y - py) < t + tall)) continue;
       taken.push([px, py, wide, tall]);
