@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { dialog, h, plural, whole } from "./dom.js";
-import { addClass, refresh, state, update } from "./state.js";
+import { addClass, listen, refresh, state, update } from "./state.js";
 
 /** Type a class: an existing one by a few letters, or a new one. Gives its name, or null. */
 export function findClass(document = null) {
@@ -101,7 +101,7 @@ export function labelsAndModel() {
     say(`${plural(answer.imported, "label")} imported.${answer.elsewhere ? ` ${plural(answer.elsewhere, "label")} left out: their documents are not in this corpus.` : ""}`);
   }) });
   const download = (format, text) => h("a", { href: `/api/export?format=${format}`, download: "" }, text);
-  dialog("Labels & model",
+  const box = dialog("Labels & model",
     h("div.stack", {},
       h("section.stack", {}, h("h2", {}, "Classes"), classes),
       h("section.stack", {}, h("h2", {}, "Labels"),
@@ -113,6 +113,8 @@ export function labelsAndModel() {
         h("div.row", {}, h("button.primary", { id: "save-model", onclick: attempt(async () => { update(await post("/model")); say("The model is being trained. You can go on labelling."); }) }, "Save the model")),
         state.saving.message && h("p.small", {}, state.saving.message)),
       message));
+  const names = (one) => one.classes.map(({ name }) => name).join("\n");
+  box.addEventListener("close", listen((before, now) => names(before) !== names(now) && drawClasses()));
   drawClasses();
 }
 
