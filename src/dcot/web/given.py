@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from dcot.classifier import DCoTClassifier
-from dcot.classifier.estimate import estimate, probabilities
+from dcot.classifier.estimate import Estimate, estimate, probabilities
 from dcot.classifier.fit import FittedClassifier, HeldOut
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.ridge import KernelRidge
@@ -132,17 +133,9 @@ def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) 
     return made._store(learned, model.vectorizer_, model.dcot_)
 
 
-def _estimate(space: Space, snapshot: Snapshot, targets: Any, seed: int) -> Any:
+def _estimate(space: Space, snapshot: Snapshot, targets: NDArray[Any], seed: int) -> Estimate:
     """From the labels of the page alone: those that the given model learned from are unknown."""
-    n, losses = len(targets), ((targets - snapshot.held_out) ** 2).sum(axis=1)
-    judged = KernelRidge(
-        np.zeros((0, 0)),
-        snapshot.intercept,
-        0.0,
-        snapshot.alpha,
-        snapshot.held_out,
-        losses,
-        np.ones(n),
-    )
-    words = KernelRidge.fit(input_kernel(space.X[snapshot.rows]), targets) if n else judged
-    return estimate([judged], None, words, targets, True, seed)
+    words = snapshot.held_out
+    if len(targets):
+        words = KernelRidge.fit(input_kernel(space.X[snapshot.rows]), targets).held_out
+    return estimate(snapshot.held_out, words, targets, True, seed)
