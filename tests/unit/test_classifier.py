@@ -786,6 +786,19 @@ def test_documents_without_a_known_term_can_be_told(monkeypatch):
     assert "no word of the document is known" in str(model.explain("xylophone"))
 
 
+def test_documents_without_a_known_term_among_several_labels():
+    new = ["crude wheat", "xylophone"]
+    sets = DCoTClassifier(selection="none").fit(TEXTS, [["a"], ["b"], ["a", "b"]] * 2)
+    plain = sets.predict(new)
+    assert sets.predict(new, unknown="?") == [plain[0], ("?",)]
+    assert sets.predict(new, unknown=None) == [plain[0], ()]
+    matrix = DCoTClassifier(selection="none").fit(TEXTS, [[1, 1], [1, 0], [1, 1]] * 2)
+    assert matrix.predict(new)[1].any()
+    assert not matrix.predict(new, unknown=None)[1].any()
+    with pytest.raises(DcotError, match="there is no column for it"):
+        matrix.predict(new, unknown="?")
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -495,7 +495,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         ----------
         documents : texts or a matrix, as in ``fit``
         unknown : the label for documents without any known term (``has_known_terms``). By default
-            they are classified like others, though nothing in them speaks for any class.
+            they are classified like others, though nothing in them speaks for any class. With
+            several labels per document, None means no label.
         abstain : such as 0.9: give None to the least certain documents, so many that about 90 % of
             the labels that are given are right, by the held-out decisions of ``fit``. For new
             documents like the labelled ones; one label per document. Documents without any known
@@ -506,18 +507,16 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         least = 0.0 if abstain is None else self.answer_from(abstain)
         read = self._read(documents, vectors)
         decisions = fitted.decisions(read)
-        if fitted.exclusive:
-            predicted = fitted.classes[decisions.argmax(axis=1)]
-        elif fitted.kind == "indicator":
-            return (decisions > 0).astype(int)
-        else:
-            return [tuple(fitted.classes[row].tolist()) for row in decisions > 0]
+        known = _known(read)
+        if not fitted.exclusive:
+            return _several(decisions > 0, fitted, known, unknown)
+        predicted = fitted.classes[decisions.argmax(axis=1)]
         if abstain is not None:
             # nothing in a document without a known term speaks for a class, however sure it looks
-            unsure = (fitted.probabilities(decisions).max(axis=1) < least) | ~_known(read)
+            unsure = (fitted.probabilities(decisions).max(axis=1) < least) | ~known
             predicted = predicted.astype(object)
             predicted[unsure] = None
-        if unknown is not _CLASSIFY and not (known := _known(read)).all():
+        if unknown is not _CLASSIFY and not known.all():
             predicted = predicted.astype(object)
             predicted[~known] = unknown
         return predicted
@@ -801,6 +800,24 @@ def _of_frozen(X: Matrix, names: Array | None, fitted: FittedDCoT, frozen: Any) 
             f"{fitted.n_terms}: they must be the same, in the same order"
         )
     return as_documents(X, fitted.dtype)
+
+
+def _several(chosen: Array, fitted: FittedClassifier, known: Array, unknown: Any) -> Any:
+    """Labels of documents that may have several; ``unknown`` for those without a known term."""
+    if unknown is _CLASSIFY:
+        known = np.ones(len(chosen), dtype=bool)
+    if fitted.kind == "indicator":
+        if unknown is not _CLASSIFY and unknown is not None:
+            raise InvalidParameterError(
+                f"unknown must be None if labels are an indicator matrix, got {unknown!r}: there "
+                "is no column for it"
+            )
+        return (chosen & known[:, None]).astype(int)
+    other = () if unknown is None else (unknown,)
+    return [
+        tuple(fitted.classes[row].tolist()) if own else other
+        for row, own in zip(chosen, known, strict=True)
+    ]
 
 
 def _checked_k(k: Any, n: int) -> int:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from dcot import DCoTClassifier
 
 Rows = dict[str, list[Any]]
-_OURS = re.compile(r"id|prediction|probability(_\d+)?|class_\d+")  # names of our columns
+_OURS = re.compile(
+    r"id|prediction|probability(_\d+)?|class_\d+|known_words"
+)  # names of our columns
 _SHOWN = 400  # characters of a text in a table, before it is cut to the width of the terminal
 
 EXAMPLES = {
@@ -79,7 +81,8 @@ def predict(
     """Predict the classes of documents.
 
     Without -o, predictions go to standard output: as a table on a terminal, as tab-separated lines
-    into a pipe, or as JSON lines with --json.
+    into a pipe, or as JSON lines with --json. The column known_words is false for documents without
+    any word that the model knows; their predictions say nothing.
     """
     if output is not None:
         check_output(output, [*corpus, str(model)])
@@ -93,6 +96,7 @@ def predict(
             columns = {"id": batch.ids} | _kept(batch, keep or [])
             found = predictions(classifier, batch.texts, top)
             known = classifier.has_known_terms(batch.texts)
+            found["known_words"] = known.tolist()
             if abstain is not None:
                 for place, share in enumerate(found["probability"]):
                     if share < least or not known[place]:
@@ -100,7 +104,8 @@ def predict(
             for place in (~known).nonzero()[0].tolist():
                 strange += 1
                 if unknown is not None:
-                    found["prediction"][place] = unknown
+                    several = isinstance(found["prediction"][place], list)
+                    found["prediction"][place] = [unknown] if several else unknown
             put(columns | found, batch.texts)
             done += len(batch)
             documents_done(progress, "predict", done)
@@ -182,6 +187,7 @@ def _show_rows(session: Session, columns: Rows, texts: list[str]) -> None:
     more = [name for name in columns if name != "text" and not _OURS.fullmatch(name)]
     heads = [*(["id"] if named else []), *more, "text", "prediction", "probability"]
     heads += ["then"] if any(values["then"]) else []
+    heads += [] if all(values["known_words"]) else ["known_words"]
     rows = zip(*(map(_plain, values[name]) for name in heads), strict=True)
     session.show(table(heads, rows, cut="text"))
 

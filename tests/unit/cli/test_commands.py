@@ -202,7 +202,7 @@ def test_labels_that_the_model_never_saw(shelf):
 def test_predictions_in_a_pipe(shelf):
     done = run("predict", "classifier", "new.csv", "--text", "body", "--id", "number")
     lines = [line.split("\t") for line in done.out.splitlines()]
-    assert lines[0] == ["id", "prediction", "probability"]
+    assert lines[0] == ["id", "prediction", "probability", "known_words"]
     assert [line[0] for line in lines[1:]] == [str(number) for number, _, _ in ROWS[:5]]
     assert {line[1] for line in lines[1:]} <= {"oil", "stocks"}
 
@@ -212,9 +212,12 @@ def test_a_text_without_known_words(shelf):
     assert done.code == 0
     first, second = done.rows
     assert first["probability"] == second["probability"]
+    assert not first["known_words"]
+    assert not second["known_words"]
     assert "2 of 2 documents have no word that the model knows" in done.err
     done = run("predict", "classifier", "-", "--json", "--unknown", "?", stdin="zzz\nopec\n")
     assert [row["prediction"] == "?" for row in done.rows] == [True, False]
+    assert [row["known_words"] for row in done.rows] == [False, True]
     assert "1 of 2 documents" in done.err
     Path("strange.csv").write_text("topic,body\noil,zzz\noil,opec\nstocks,nasdaq\n,\n,qqq\n")
     found = run("evaluate", "classifier", "strange.csv", *LABELLED, "--json").json
@@ -287,7 +290,7 @@ def test_columns_of_the_input_beside_predictions(shelf):
     )  # fmt: skip
     assert done.code == 0, done.err
     found = pl.read_csv("p.csv", infer_schema=False)
-    assert found.columns == ["id", "topic", "body", "prediction", "probability"]
+    assert found.columns == ["id", "topic", "body", "prediction", "probability", "known_words"]
     assert found["topic"].fill_null("").to_list() == [label for _, label, _ in ROWS[:5]]
     (shelf / "a.csv").write_text("text,prediction\nopec,mine\n")
     done = run("predict", "classifier", "a.csv", "--text", "text", "--keep", "prediction")
@@ -296,6 +299,7 @@ def test_columns_of_the_input_beside_predictions(shelf):
         "prediction_",
         "prediction",
         "probability",
+        "known_words",
     ]
 
 

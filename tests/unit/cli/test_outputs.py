@@ -73,7 +73,7 @@ def test_predictions(shelf, ending):
     done = run("predict", "classifier", *COLUMNS, "--top", 2, "-o", f"p.{ending}")
     assert done.code == 0, done.err
     found = READ[ending](f"p.{ending}")
-    names = ["id", "prediction", "probability", "class_2", "probability_2"]
+    names = ["id", "prediction", "probability", "class_2", "probability_2", "known_words"]
     assert found.columns == names
     model = dcot.load("classifier")
     assert found["prediction"].to_list() == model.predict(TEXTS).tolist()
