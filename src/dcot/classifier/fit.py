@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from dcot.classifier.embedding import Documents, Embedding, VectorSource
@@ -43,6 +41,7 @@ from dcot.classifier.selection import (
     fits_of,
     input_kernel,
     select,
+    unit_rows,
 )
 from dcot.core.centred import Matrix
 from dcot.core.fit import FitOptions, FittedDCoT
@@ -395,8 +394,7 @@ def _tfidf(training: _Training, X: Matrix, linear: LinearFit, held: Array) -> Ar
     )
     if linear.estimator is not None or linear.rows is None:  # then these are the judged ones
         return ridge.held_out
-    unit = sp.csr_array(normalize(X)) if sp.issparse(X) else normalize(X)
-    found = fit_ridge([unit], targets, weights, ridge, used, held).held_out
+    found = fit_ridge([unit_rows(X)], targets, weights, ridge, used, held).held_out
     assert found is not None
     return found[linear.rows < len(training.counts)]
 

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.classifier.ridge import KernelRidge
-from dcot.core.centred import Matrix
+from dcot.core.centred import Matrix, scale_rows
 from dcot.core.fit import FitOptions, FittedDCoT, fit_path
 from dcot.core.options import check_integer, check_noise, check_number
 from dcot.core.representation import Representation
@@ -322,13 +322,18 @@ def _blocks(candidate: Candidate) -> list[int]:
     return [depth] if output == "last" else list(range(0 if output == "concat" else 1, depth + 1))
 
 
+def unit_rows(X: Matrix) -> Matrix:
+    """Documents of length one; empty ones stay empty."""
+    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+    lengths = np.sqrt(np.asarray(squares).ravel())
+    return scale_rows(X, np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0))
+
+
 def input_kernel(X: Matrix) -> Array:
     """Cosines of the documents as they came: what TF-IDF sees."""
-    product = X @ X.T
-    product = product.toarray() if sp.issparse(product) else np.asarray(product)
-    lengths = np.sqrt(np.maximum(product.diagonal(), 0))
-    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return np.asarray(product * scale * scale[:, None])
+    unit = unit_rows(X)
+    product = unit @ unit.T
+    return np.asarray(product.toarray() if sp.issparse(product) else product)
 
 
 def _best(ridges: Sequence[KernelRidge]) -> int:
