@@ -1055,7 +1055,7 @@ def test_many_labels_are_estimated_with_many_labels(monkeypatch, by_features):
     y = np.array(["a", "b", "c"])[np.arange(200) % 3]
     monkeypatch.setattr(classifier_fit, "MAX_SELECTION_LABELS", 40)
     monkeypatch.setattr(learners, "MAX_KERNEL_LABELS", 50 if by_features else 4000)
-    monkeypatch.setattr(ridge_module, "FEATURES_TOL", 1e-6)
+    monkeypatch.setattr(ridge_module, "CHOICE_TOL", 1e-6)
     vectorizer = DCoTVectorizer(n_prototypes=10, dtype="float64")
     options = {"vectorizer": vectorizer, "class_weight": None, "random_state": 0}
     model = DCoTClassifier(**options, selection="none").fit(X, y)

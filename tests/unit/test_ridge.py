@@ -65,6 +65,7 @@ def test_leave_one_out_and_decisions_equal_the_long_way_round(data, strength, we
 def test_by_features_equals_scikit_learn(monkeypatch, weighted):
     """Many documents: conjugate gradients on dense and sparse parts, side by side."""
     monkeypatch.setattr(ridge_module, "FEATURES_TOL", 1e-9)
+    monkeypatch.setattr(ridge_module, "CHOICE_TOL", 1e-9)
     rng = np.random.default_rng(0)
     codes = np.arange(400) % 3
     x = sp.random_array((400, 30), density=0.2, rng=rng, format="csr")

@@ -24,8 +24,9 @@ STRENGTHS = np.logspace(-3, 2, 16)
 # Shares of a strength to try with more documents, and how many are held out to choose, at most.
 FINER_FACTORS = (1.0, 0.5, 0.25, 0.1)
 MAX_FINER_HELD_OUT = 1000
-# Where documents are too many for an n × n matrix: relative residual and iterations.
-FEATURES_TOL, FEATURES_MAX_ITER = 1e-3, 200
+# With too many documents for an n × n matrix: relative residual to choose the strength, and of the
+# solution, and iterations. Smaller residuals hardly change what is predicted.
+CHOICE_TOL, FEATURES_TOL, FEATURES_MAX_ITER = 3e-2, 1e-2, 200
 
 
 def targets_of(labels: Array) -> tuple[Array, Array]:
@@ -204,19 +205,20 @@ def ridge_by_features(
     others = np.setdiff1d(np.arange(len(targets)), held)
     alphas = alpha * np.array(FINER_FACTORS)
     inner, outer = ([part[rows] for part in parts] for rows in (others, held))
-    tried = _by_features(inner, targets[others], alphas, weights[others])
+    tried = _by_features(inner, targets[others], alphas, weights[others], CHOICE_TOL)
     del inner
     decisions = [_times(outer, coef) + intercept for coef, intercept in tried]
     errors = [
         float(weights[held] @ ((targets[held] - found) ** 2).sum(axis=1)) for found in decisions
     ]
     best = int(np.argmin(errors))
-    ((coef, intercept),) = _by_features(parts, targets, alphas[best : best + 1], weights)
+    chosen = alphas[best : best + 1]
+    ((coef, intercept),) = _by_features(parts, targets, chosen, weights, FEATURES_TOL)
     return coef, intercept, float(alphas[best]), decisions[best]
 
 
 def _by_features(
-    parts: Sequence[Matrix], targets: Array, alphas: Array, weights: Array
+    parts: Sequence[Matrix], targets: Array, alphas: Array, weights: Array, tol: float
 ) -> list[tuple[Array, Array]]:
     """Coefficients (features × targets) and intercepts for several strengths."""
     dtype = parts[0].dtype
@@ -235,7 +237,7 @@ def _by_features(
         return np.ascontiguousarray(gather(_times(parts, coef) - means @ coef))
 
     right = np.ascontiguousarray(gather((targets - centre).astype(dtype)))
-    found = cg.iterate_shifts(operator, right, alphas, tol=FEATURES_TOL, max_iter=FEATURES_MAX_ITER)
+    found = cg.iterate_shifts(operator, right, alphas, tol=tol, max_iter=FEATURES_MAX_ITER)
     return [(coef, np.asarray(centre - means @ coef)) for coef in found]
 
 
