@@ -121,7 +121,7 @@ def choose(
     """Choose a setting for every budget of one draw by leave-one-out; the first is the default.
 
     As in ``DCoTClassifier``, another setting replaces the default only if it is better by more
-    than one standard error. Budgets are nested, so the inner products of each candidate are
+    than three standard errors. Budgets are nested, so the inner products of each candidate are
     computed once for all of them.
     """
     sizes = sorted({min(budget, MAX_COMPARED) for budget in budgets})
