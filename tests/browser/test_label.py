@@ -247,6 +247,25 @@ def test_an_answer_for_a_view_that_was_left_is_not_lost(page, serving):
     page.locator(".text").wait_for()
 
 
+def test_a_late_answer_does_not_draw_over_another_view(page, serving):
+    running = serving()
+    asked = []
+    page.route("**/api/progress*", lambda route: asked.append(route))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    before = len(asked)
+    page.get_by_role("link", name="Progress").click()
+    wait(lambda: page.wait_for_timeout(50) or len(asked) > before)
+    page.get_by_role("link", name="Seed words").click()
+    page.get_by_role("heading", name="Seed words").wait_for()
+    with page.expect_response("**/api/progress*"):
+        asked[-1].continue_()
+    page.wait_for_timeout(200)
+    assert page.get_by_role("heading", name="Seed words").is_visible()
+    assert not page.get_by_role("heading", name="Progress", exact=True).is_visible()
+    page.unroute("**/api/progress*")
+
+
 ATTACKS = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",

@@ -30,8 +30,8 @@ function show() {
     if (one.getAttribute("href").replace("#", "") === name) one.setAttribute("aria-current", "page");
     else one.removeAttribute("aria-current");
   }
-  const root = $("view");
-  root.replaceChildren();
+  const root = h("div"); // of this view alone: what an earlier one still draws is not shown
+  $("view").replaceChildren(root);
   leave = VIEWS[name].show(root, query, about) || leave;
 }
 

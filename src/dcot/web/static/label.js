@@ -103,8 +103,8 @@ function show() {
     if (link.getAttribute("href") === path) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  const root = $("view");
-  root.replaceChildren();
+  const root = h("div"); // of this view alone: what an earlier one still draws is not shown
+  $("view").replaceChildren(root);
   leave = view.show(root, outbox) || (() => {});
 }
 
