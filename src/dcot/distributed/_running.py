@@ -56,7 +56,7 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
             f"got {cluster!r}"
         )
     try:
-        client = distributed.Client(cluster, timeout=timeout, set_as_default=False)
+        client = _client(distributed, cluster, timeout)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(
             f"no Dask scheduler answers at {cluster} within {timeout:g} s ({error}): check the "
@@ -67,6 +67,18 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
         yield client
     finally:
         client.close()
+
+
+def _client(distributed: Any, cluster: Any, timeout: float) -> Any:
+    """A client of our own.
+
+    What other clients cancel is announced to all of them. If that comes together with the answer
+    to a new client, `distributed` takes it for a broken answer, so one more attempt is made.
+    """
+    try:
+        return distributed.Client(cluster, timeout=timeout, set_as_default=False)
+    except AssertionError:
+        return distributed.Client(cluster, timeout=timeout, set_as_default=False)
 
 
 def _check_workers(distributed: Any, client: Any, timeout: float) -> None:
@@ -276,7 +288,8 @@ def _on_cluster(tasks: list[Any], options: Options) -> list[Any]:
             "have too little memory"
         ) from error
     finally:
-        client.cancel(futures)
+        if futures:
+            client.cancel(futures)
 
 
 # -- what a cluster has already -----------------------------------------------------------------
