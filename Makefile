@@ -25,7 +25,7 @@ demo: $(VENV)/.demo  ## learn dCoT on an embedded corpus, compare it with its ri
 
 test: $(VENV)/.dev chromium  ## lint, type-check and run all tests
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --hypothesis-profile ci
 
 test-integrations: build/integrations/.done  ## run docs/integrations.md against the real packages
 	build/integrations/bin/python -m pytest tests/integrations
