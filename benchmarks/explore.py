@@ -12,6 +12,8 @@ import argparse
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import httpx
@@ -99,15 +101,9 @@ def measure_readers(n: int, readers: int, rounds: int) -> None:
             while PHASES.index(made.phase) < PHASES.index(phase):
                 time.sleep(0.02)
             print(f"{what} usable after {time.perf_counter() - started:.1f} s")
-    spent: dict[str, list[float]] = {}
-    crowd = [
-        threading.Thread(target=_read, args=(base, headers, made, number, rounds, spent))
-        for number in range(readers)
-    ]
-    for one in crowd:
-        one.start()
-    for one in crowd:
-        one.join()
+    words, texts = made.completions("", 500), list(made.corpus.documents.texts)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as elsewhere:
+        spent = elsewhere.submit(_crowd, base, headers, words, texts, readers, rounds).result()
     server.should_exit = True
     thread.join()
     listening.close()
@@ -116,34 +112,52 @@ def measure_readers(n: int, readers: int, rounds: int) -> None:
         print(f"{name:10} p50 {1000 * middle:6.1f} ms, p95 {1000 * late:6.1f} ms")
 
 
-def _read(
+def _crowd(
     base: str,
     headers: dict[str, str],
-    made: Explorer,
+    words: list[str],
+    texts: list[str],
+    readers: int,
+    rounds: int,
+) -> dict[str, list[float]]:
+    """Readers at once, in a process of their own, as browsers are."""
+    spent: dict[str, list[float]] = {}
+
+    def read(number: int) -> None:
+        with httpx.Client(base_url=base, headers=headers, timeout=60) as client:
+            _read(client, words, texts, number, rounds, spent)
+
+    with ThreadPoolExecutor(readers) as crowd:
+        list(crowd.map(read, range(readers)))
+    return spent
+
+
+def _read(
+    client: httpx.Client,
+    words: list[str],
+    texts: list[str],
     number: int,
     rounds: int,
     spent: dict[str, list[float]],
 ) -> None:
     """One reader: a look every second, at a word, a text, a search, a document or a preview."""
     generator = np.random.RandomState(number)
-    words = made.completions("", 500)
-    with httpx.Client(base_url=base, headers=headers, timeout=60) as client:
-        for _ in range(rounds):
-            word, row = words[generator.randint(500)], int(generator.randint(len(made.corpus)))
-            text = made.corpus.documents.texts[row]
-            asks: dict[str, Callable[[], Any]] = {
-                "complete": lambda word=word: client.get("/api/words", params={"start": word[:2]}),
-                "word": lambda word=word: client.get("/api/word", params={"word": word}),
-                "write": lambda text=text: client.post("/api/write", json={"text": text[:2000]}),
-                "search": lambda text=text: client.get("/api/search", params={"q": text[:80]}),
-                "document": lambda row=row: client.get("/api/document", params={"row": row}),
-                "preview": lambda row=row: client.get("/api/preview", params={"row": row}),
-            }
-            for name, ask in asks.items():
-                begun = time.perf_counter()
-                ask().raise_for_status()
-                spent.setdefault(name, []).append(time.perf_counter() - begun)
-                time.sleep(float(generator.uniform(0.5, 1.5)))
+    for _ in range(rounds):
+        word, row = words[generator.randint(len(words))], int(generator.randint(len(texts)))
+        text = texts[row]
+        asks: dict[str, Callable[[], Any]] = {
+            "complete": lambda word=word: client.get("/api/words", params={"start": word[:2]}),
+            "word": lambda word=word: client.get("/api/word", params={"word": word}),
+            "write": lambda text=text: client.post("/api/write", json={"text": text[:2000]}),
+            "search": lambda text=text: client.get("/api/search", params={"q": text[:80]}),
+            "document": lambda row=row: client.get("/api/document", params={"row": row}),
+            "preview": lambda row=row: client.get("/api/preview", params={"row": row}),
+        }
+        for name, ask in asks.items():
+            begun = time.perf_counter()
+            ask().raise_for_status()
+            spent.setdefault(name, []).append(time.perf_counter() - begun)
+            time.sleep(float(generator.uniform(0.5, 1.5)))
 
 
 if __name__ == "__main__":
