@@ -1,8 +1,8 @@
-"""A document-term matrix seen through its centring, which is never built.
+"""A centred document-term matrix, without building the centred matrix.
 
-The constant feature of the method is centring: every formula is in ``X_c = X − 1 µᵀ``. Here a
-matrix stays as it is, sparse or dense, and the rank-one term is carried along. Document weights
-(multiplicities) enter as their square roots on the rows.
+The constant feature of the method amounts to centring: every formula is in ``X_c = X − 1 µᵀ``.
+X stays as it is, sparse or dense, and products add the rank-one term. Rows are multiplied by the
+square roots of the document weights.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Array = NDArray[Any]
 Matrix = Any  # a CSR matrix or array, or a C-contiguous ndarray
 
 
-# The largest value of a document: squares of several times this can still be added up.
+# The largest value allowed in X: sums of its square must not overflow.
 LARGEST_VALUE = {np.dtype(np.float32): 1e12, np.dtype(np.float64): 1e130}
 
 
 def as_documents(X: Any, dtype: Any) -> Matrix:
-    """X as CSR or a C-contiguous array of the dtype to compute in; no copy without need."""
+    """Return X as CSR or as a C-contiguous array of this dtype; copied only if needed."""
     dtype = np.dtype(dtype)
     check_kind(X)
     if sp.issparse(X):
@@ -55,22 +55,22 @@ def as_documents(X: Any, dtype: Any) -> Matrix:
 
 
 def check_kind(X: Any) -> None:
-    """Refuse dates and durations, which numpy and scikit-learn take for numbers."""
+    """Reject dates and durations, which NumPy and scikit-learn accept as numbers."""
     kind = getattr(X, "dtype", None)
     if getattr(kind, "kind", "f") in "mM":
         raise InvalidTypeError(f"X has values of type {kind}, expected numbers")
 
 
 def canonical(X: Any, dtype: Any) -> Any:
-    """CSR with sorted, unique indices, 32-bit where they fit; the caller's is left as it is.
+    """Return X as CSR with sorted, unique indices, 32-bit if they fit; X itself is not changed.
 
-    The indices are checked first: SciPy and the compiled loops believe them.
+    The indices are checked first, because SciPy and the compiled loops do not check them.
     """
     check_indices(X)
     original = X
     with np.errstate(over="ignore", under="ignore"):
         if X.format == "csr":
-            # a new matrix: flags that somebody else set may be out of date
+            # a new matrix, because flags set earlier on X may be out of date
             end, kind = int(X.indptr[-1]), _index_type(X)
             data = X.data[:end].astype(dtype, copy=False)
             indices, indptr = X.indices[:end], X.indptr
@@ -92,9 +92,9 @@ def _index_type(X: Any) -> Any:
 
 
 def check_indices(X: Any) -> None:
-    """Refuse a sparse matrix whose indices point outside of it.
+    """Reject a sparse matrix whose indices are out of range.
 
-    SciPy does not look at them when a matrix is made, or when they are assigned to one. Neighbours
+    SciPy does not check them when a matrix is created or when its arrays are replaced. Neighbours
     are compared, not subtracted: differences of large or unsigned integers wrap around.
     """
     if X.format == "coo":
@@ -130,7 +130,7 @@ def _damaged(what: str) -> InvalidInputError:
 
 
 def precision(wanted: Any, given: Any) -> Any:
-    """The dtype to compute in: the one that is wanted, or by default the one that fits X."""
+    """Return the dtype to compute in: ``wanted``, or by default the one that suits X."""
     if wanted is None:
         return np.dtype(np.float64 if given == np.float64 else np.float32)
     try:
@@ -150,9 +150,9 @@ def times(
     out: Array | None = None,
     offset: int = 0,
 ) -> Array:
-    """``X @ dense + rows ⊗ columns`` on all threads; X is CSR or dense, all of one dtype.
+    """Return ``X @ dense + rows ⊗ columns``, on all threads; X is CSR or dense, all of one dtype.
 
-    The result goes to the columns of ``out`` from ``offset`` on, if there is one.
+    If ``out`` is given, the result is written to its columns from ``offset`` on.
     """
     n, width = X.shape[0], dense.shape[1]
     dtype = dense.dtype
@@ -166,7 +166,7 @@ def times(
     if not sp.issparse(X):
         part = out[:, offset : offset + width]
         np.matmul(X, dense, out=part)
-        if np.ptp(rows) == 0:  # a bias: no matrix of its own for it
+        if np.ptp(rows) == 0:  # a bias: no temporary matrix needed
             part += rows[0] * columns
         else:
             part += rows[:, None] * columns
@@ -178,19 +178,19 @@ def times(
     return out
 
 
-# Right-hand sides are solved this many at a time: enough for BLAS to be at full speed, few enough
-# that the workspace is small beside the matrix.
+# Right-hand sides solved at a time: enough for BLAS to reach full speed, and few enough that the
+# workspace is small compared with the matrix.
 COLUMNS = 512
 
 
 def column_blocks(n_columns: int, width: int = COLUMNS) -> Iterator[slice]:
-    """Slices of columns, ``width`` at a time."""
+    """Yield slices of ``width`` columns."""
     for start in range(0, n_columns, width):
         yield slice(start, min(start + width, n_columns))
 
 
 def weighted_sums(matrix: Array, weights: Array) -> Array:
-    """``weights @ matrix``, the same for any number of threads."""
+    """Return ``weights @ matrix``; the result does not depend on the number of threads."""
     from dcot.core.kernels import ROWS
     from dcot.core.kernels import weighted_sums as kernel
 
@@ -200,13 +200,13 @@ def weighted_sums(matrix: Array, weights: Array) -> Array:
 
 
 def gram_lower(X: Matrix, transpose: Matrix | None = None, out: Array | None = None) -> Array:
-    """``X Xᵀ`` as a dense array of which only the lower triangle is meant; added to ``out``."""
+    """Return ``X Xᵀ``, added to ``out`` if given; only the lower triangle is valid."""
     n = X.shape[0]
     if not sp.issparse(X):
         syrk = scipy.linalg.blas.get_blas_funcs("syrk", (X,))
         if out is None:
             out = np.zeros((n, n), dtype=X.dtype)
-        # BLAS thinks in columns: our rows are its columns, our lower triangle its upper one.
+        # BLAS is column-major: our rows are its columns, our lower triangle is its upper one.
         if X.flags.c_contiguous:
             product = syrk(1.0, X.T, beta=1.0, c=out.T, trans=1, lower=0, overwrite_c=1)
         else:
@@ -223,7 +223,7 @@ def gram_lower(X: Matrix, transpose: Matrix | None = None, out: Array | None = N
 
 
 def gram_work(X: Matrix) -> float:
-    """Multiplications that ``gram_lower(X)`` takes."""
+    """Number of multiplications in ``gram_lower(X)``."""
     if not sp.issparse(X):
         return float(0.5 * X.shape[0] ** 2 * X.shape[1])
     lengths = np.bincount(X.indices, minlength=X.shape[1]).astype(np.float64)
@@ -241,12 +241,12 @@ def _centre_lower(gram: Array, along: Array, across: Array, constant: float) -> 
 
 @dataclass
 class Centred:
-    """``X − root ⊗ mean``, by its parts.
+    """The matrix ``X − root ⊗ mean``, stored as X, root and mean.
 
     Attributes
     ----------
     X : CSR or dense matrix, n × d, rows already multiplied by ``root``
-    mean : weighted mean of the rows of the matrix as given, length d
+    mean : weighted mean of the rows of the original matrix, length d
     root : square roots of the document weights, length n
     """
 
@@ -276,11 +276,11 @@ class Centred:
 
     @cached_property
     def transpose(self) -> Matrix:
-        """``Xᵀ``, in a form whose rows are quick to read."""
+        """``Xᵀ``; CSR if X is sparse, so that its rows are quick to read."""
         return self.X.T.tocsr() if sp.issparse(self.X) else self.X.T
 
     def scaled(self, factor: Array) -> Centred:
-        """The same with the columns multiplied by ``factor``."""
+        """Return a copy with the columns multiplied by ``factor``."""
         factor = factor.astype(self.dtype)
         if sp.issparse(self.X):
             data = self.X.data * factor[self.X.indices]
@@ -288,7 +288,7 @@ class Centred:
         else:
             X = self.X * factor
         scaled = Centred(X, self.mean * factor, self.root)
-        if sp.issparse(self.X) and "transpose" in self.__dict__:  # quicker than to transpose anew
+        if sp.issparse(self.X) and "transpose" in self.__dict__:  # faster than transposing again
             scaled.__dict__["transpose"] = scale_rows(self.transpose, factor)
         return scaled
 
@@ -297,13 +297,13 @@ class Centred:
         return times(self.X, dense, self.root, -weighted_sums(dense, self.mean), out)
 
     def transpose_times(self, dense: Array, out: Array | None = None, offset: int = 0) -> Array:
-        """``X_cᵀ @ dense``; into the columns of ``out`` from ``offset`` on, if there is one."""
+        """``X_cᵀ @ dense``, written to the columns of ``out`` from ``offset`` on if given."""
         sums = -weighted_sums(dense, self.root)
         return times(self.transpose, dense, self.mean, sums, out, offset)
 
     def columns(self, which: Array, order: str = "C") -> Array:
         """``X_c[:, which]``, dense."""
-        if sp.issparse(self.X):  # rows of the transpose are quicker to find than columns
+        if sp.issparse(self.X):  # rows of the transpose are faster to find than columns
             flipped = self.transpose[which].toarray(order="F" if order == "C" else "C")
             dense = flipped.T
         else:

@@ -1,7 +1,7 @@
-"""From moments and noise to the linear system: the marginalised corruption, and nothing else.
+"""The linear system of a layer, from the moments of its input and the noise.
 
-With q = 1 − noise, and the constant feature eliminated, the least squares of the paper in the
-limit of infinitely many corruptions reads::
+With q = 1 − noise and the constant feature eliminated, the least-squares problem of the paper
+becomes, in the limit of infinitely many corruptions::
 
     (q·C + t·B) W = C[:, P]        b = µ_P − q·Wᵀµ
 
@@ -27,8 +27,8 @@ Array = NDArray[Any]
 class System:
     """``(keep · C + shift · diag(scale)) W = C[:, P]``.
 
-    With shift 0 (no noise) the system may be singular: its solution is the limit, the one of
-    least ``scale``-norm. Terms whose scale is zero were never seen and get weight zero.
+    With shift 0 (no noise) the system may be singular. Its solution is then the limit, which has
+    the least ``scale``-norm. Terms whose scale is zero do not occur and get weight zero.
     """
 
     keep: float
@@ -44,7 +44,7 @@ class System:
         return np.where(self.scale > 0, safe**-0.5, 0.0)
 
     def intercept(self, coef: Array, target_mean: Array) -> Array:
-        """The bias b that goes with W."""
+        """The bias b for the coefficients W."""
         return np.asarray(target_mean - self.keep * (self.mean.astype(coef.dtype) @ coef))
 
     def output_mean(self, coef: Array, target_mean: Array) -> Array:
@@ -72,7 +72,7 @@ class System:
 
 @dataclass
 class Solution:
-    """One solved system.
+    """The solution of one system.
 
     Attributes
     ----------
@@ -95,19 +95,19 @@ def marginalise(
     shrinkage: float = 0.0,
     ridge: float = 0.0,
 ) -> System:
-    """The system that infinitely many corruptions at this noise lead to.
+    """Return the system for infinitely many corruptions at this noise.
 
     Parameters
     ----------
     moments : of the input
     noise : probability that a term is removed, in [0, 1)
     shrinkage : Λ in units of the mean squared length of a document
-    ridge : absolute amount on the diagonal of the paper's E[Q], the bias excepted
+    ridge : added to the diagonal of the paper's E[Q], except for the bias
     """
     scale = moments.squares + shrinkage * moments.squares.sum() / moments.n
     keep, shift = 1.0 - noise, noise
     if ridge > 0:
-        # E[Q] is q times our matrix. Without noise the ridge alone makes it regular.
+        # E[Q] is q times our matrix. Without noise, only the ridge makes it regular.
         if noise > 0:
             scale = scale + ridge / (keep * shift)
         else:

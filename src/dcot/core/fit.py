@@ -1,4 +1,4 @@
-"""A fit is a value: documents and options in, a frozen ``FittedDCoT`` out."""
+"""Fit documents with options, and return a frozen ``FittedDCoT``."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class FittedDCoT:
-    """What a fit has learned.
+    """The result of a fit.
 
     Attributes
     ----------
-    representation : how documents become features: the layers, and what is made of their outputs
+    representation : the layers, and how features are made from their outputs
     prototypes : columns of the prototypes, in increasing order
-    n_documents : how many documents were learned from, or their total weight
-    n_terms : columns of the documents
+    n_documents : number of training documents, or their total weight
+    n_terms : number of columns of the documents
     plan : how the first layer was solved; None for moments, and for a loaded model
-    skipped : batches of a source that were left out, with the reason
-    moments : what ``partial_fit`` adds to; None after other fits
+    skipped : skipped batches of a source, with the reason
+    moments : moments that ``partial_fit`` adds to; None after other fits
     """
 
     representation: Representation
@@ -54,7 +54,7 @@ class FittedDCoT:
 
     @property
     def dtype(self) -> Any:
-        """The precision of the coefficients, in which documents are transformed."""
+        """The dtype of the coefficients; documents are transformed in it."""
         return self.layers[0].coef_.dtype
 
     @property
@@ -63,14 +63,14 @@ class FittedDCoT:
 
     @property
     def n_features(self) -> int:
-        """Columns of the features."""
+        """Number of columns of the features."""
         made = self.representation
         if made.components is not None:
             return int(made.components.shape[1])
         return int(made.width + (self.n_terms if made.output == "concat" else 0))
 
     def feature_names(self, terms: Sequence[Any]) -> list[str]:
-        """Names of the features, such as ``dcot1_oil``: layer and prototype."""
+        """Return names of the features, such as ``dcot1_oil``: layer and prototype."""
         made = self.representation
         if made.components is not None:
             return [f"dcot_{index}" for index in range(self.n_features)]
@@ -97,10 +97,10 @@ def fit(X: Matrix, weights: Array | None, options: FitOptions) -> FittedDCoT:
 def fit_path(
     X: Matrix, weights: Array | None, options: Sequence[FitOptions]
 ) -> Iterator[FittedDCoT]:
-    """One result for each of several options, in order, for less than the cost of fitting each.
+    """Yield one result for each of several options, in order, faster than separate fits.
 
-    The moments are common to all. Neighbours that differ in the noise of their layers share the
-    work of the first one: a Gram matrix, a scatter matrix or a Krylov space.
+    The moments are computed once. Consecutive options whose first layers differ only in noise share
+    the work of that layer: a Gram matrix, a scatter matrix or a Krylov space.
     """
     if weights is not None and not weights.all():
         X, weights = X[weights > 0], weights[weights > 0]
@@ -155,7 +155,7 @@ def fit_moments(moments: Moments, options: FitOptions) -> FittedDCoT:
 def _sharing(
     moments: Moments, options: Sequence[FitOptions]
 ) -> Iterator[list[tuple[FitOptions, System]]]:
-    """Runs of options, with their systems, whose first layers are solved together."""
+    """Yield groups of consecutive options whose first layers are solved together."""
     group: list[tuple[FitOptions, System]] = []
     for one in options:
         system = one.system(moments, 0)
@@ -168,7 +168,7 @@ def _sharing(
 
 
 def _together(first: tuple[FitOptions, System], other: tuple[FitOptions, System]) -> bool:
-    """Whether systems have one scale, both with noise, and the same prototypes and solver."""
+    """Whether both systems have noise, and the same scale, prototypes and solver."""
     a, b = first[0], other[0]
     same = (
         (a.prototypes is b.prototypes or a.prototypes == b.prototypes)
@@ -201,7 +201,7 @@ def _first_layers(
 
 
 def check_weights(sample_weight: Any, n: int) -> Array | None:
-    """Weights of n documents as float64."""
+    """Return the weights of n documents as float64, or None."""
     if sample_weight is None:
         return None
     try:
@@ -226,7 +226,7 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
 
 
 def check_moments(moments: Moments, dtype: Any, options: FitOptions) -> None:
-    """Refuse documents without any value, and values that the precision cannot compute with."""
+    """Reject documents that are all empty, and values out of range for the dtype."""
     if not moments.document_frequency.any():
         raise InvalidInputError(
             f"all {moments.n:g} documents are empty (every value of X is zero): there is nothing "
@@ -241,7 +241,7 @@ def check_moments(moments: Moments, dtype: Any, options: FitOptions) -> None:
             f"the sum of squares of a column is {lengths.max():.2g}, at most {LONGEST[dtype]:g} is "
             f"possible; {advice}"
         )
-    # With shrinkage or a ridge, columns of tiny values count as nearly empty; without, they are
+    # With shrinkage or ridge, columns of tiny values count as nearly empty; otherwise they are
     # scaled up.
     alone = options.shrinkage[0] == 0 and options.ridge == 0
     shortest = lengths.min() if alone else lengths.max()
@@ -254,7 +254,10 @@ def check_moments(moments: Moments, dtype: Any, options: FitOptions) -> None:
 
 
 def check_depth(r: int, itemsize: int, n_layers: int, options: FitOptions) -> None:
-    """Later layers hold r × r matrices: the map, its system and the scatter of the layer below."""
+    """Check that later layers fit in memory.
+
+    They hold three r × r matrices: the map, its system and the scatter of the layer below.
+    """
     needed, allowed = 3.0 * r * r * itemsize, allowance(options.memory_limit)
     if n_layers > 1 and needed > allowed:
         raise OutOfMemoryError(

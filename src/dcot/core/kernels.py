@@ -1,10 +1,10 @@
-"""Compiled inner loops over sparse rows: what SciPy does on one thread, or by way of a copy.
+"""Compiled inner loops over sparse rows, where SciPy uses one thread or needs a copy.
 
-The last two arguments of each kernel, ``first`` and ``step``, say which blocks of ``ROWS`` rows
-it works on: first, first + step, … With ``step`` threads each takes its share in one call, and
-long rows (or the long end of a triangle) are spread evenly. Kernels release the GIL and write only
-to their own rows; ``dcot.runtime.resources.run_threads`` starts them. They are compiled on first
-use and cached on disk, so that a second process starts at once.
+Parallel kernels take ``first`` and ``step`` as their last arguments and work on the blocks of
+``ROWS`` rows first, first + step, … Each of ``step`` threads makes one call, and long rows (or the
+long end of a triangle) are spread evenly. Kernels release the GIL and write only to their own rows;
+``dcot.runtime.resources.run_threads`` starts them. They are compiled on first use and cached on
+disk, so later processes start without compiling.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Array = NDArray[Any]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 ROWS = 64
-MANY = 64  # documents of a batch with a term, from which they are summed on the side
+MANY = 64  # a term in more documents of a batch is summed in a separate buffer first
 
 
 def _compiled(function: Kernel) -> Kernel:
     options = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz"}, "boundscheck": False}
     try:
         compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no writable place for the cache: a read-only installation
+    except RuntimeError:  # no writable directory for the cache, as in a read-only installation
         compiled = numba.njit(cache=False, **options)(function)
     return compiled  # type: ignore[no-any-return]
 
@@ -36,7 +36,7 @@ def _compiled(function: Kernel) -> Kernel:
 def _add_terms(indices: Array, data: Array, k: int, end: int, dense: Array, row: Array) -> None:
     """``row += Σ data[k] · dense[indices[k]]`` over the terms k to end of one document."""
     width = len(row)
-    # Four terms at a time: the output row is then loaded and stored a quarter as often.
+    # Four terms at a time, so that the output row is loaded and stored a quarter as often.
     while k + 4 <= end:
         v0, v1, v2, v3 = data[k], data[k + 1], data[k + 2], data[k + 3]
         d0, d1 = dense[indices[k]], dense[indices[k + 1]]
@@ -66,7 +66,7 @@ def sparse_times_dense(
 ) -> None:
     """``out[i, offset:offset + width] = Σ_j X[i, j] · dense[j] + rows_i · columns``.
 
-    The arrays are C-contiguous; ``width`` is that of ``dense``.
+    The arrays are C-contiguous; ``width`` is the number of columns of ``dense``.
     """
     n, width = out.shape[0], dense.shape[1]
     for block in range(first, -(-n // ROWS), step):
@@ -89,7 +89,7 @@ def gram_lower(
     first: int,
     step: int,
 ) -> None:
-    """Add the lower triangle of ``X Xᵀ`` straight to a dense array.
+    """Add the lower triangle of ``X Xᵀ`` to a dense array.
 
     ``t_*`` is the transpose of the same matrix, with sorted indices.
     """
@@ -112,8 +112,8 @@ def centre_lower(
 ) -> None:
     """``gram[i, k] −= along_i · across_k + across_i · along_k − constant · along_i · along_k``.
 
-    The lower triangle only. It turns ``M Mᵀ`` into ``(M − along ⊗ v)(M − along ⊗ v)ᵀ`` where
-    ``across = M v`` and ``constant = v · v``.
+    Only the lower triangle is changed. This turns ``M Mᵀ`` into
+    ``(M − along ⊗ v)(M − along ⊗ v)ᵀ`` where ``across = M v`` and ``constant = v · v``.
     """
     n = len(gram)
     for block in range(first, -(-n // ROWS), step):
@@ -126,7 +126,7 @@ def centre_lower(
 
 @_compiled
 def mirror_lower(matrix: Array, first: int, step: int) -> None:
-    """Copy the lower triangle over the upper one, in square tiles."""
+    """Copy the lower triangle to the upper one, in square tiles."""
     n = len(matrix)
     for block in range(first, -(-n // ROWS), step):
         for tile in range(block + 1):
@@ -139,7 +139,7 @@ def mirror_lower(matrix: Array, first: int, step: int) -> None:
 def weighted_sums(matrix: Array, weights: Array, out: Array, first: int, step: int) -> None:
     """``out[block, c] = Σ weights_i · matrix[i, c]`` over the rows of each block.
 
-    Here and below: sums by fixed blocks are the same for any number of threads.
+    Here and below, sums over fixed blocks do not depend on the number of threads.
     """
     n, width = matrix.shape
     for block in range(first, -(-n // ROWS), step):
@@ -175,7 +175,7 @@ def lanczos_update(
     first: int,
     step: int,
 ) -> None:
-    """``new −= alpha · current + beta · previous`` by column, and its squares as ``out``."""
+    """``new −= alpha · current + beta · previous`` by column; ``out`` gets sums of its squares."""
     n, width = new.shape
     for block in range(first, -(-n // ROWS), step):
         total = out[block]
@@ -227,8 +227,8 @@ def add_scatter(
 ) -> None:
     """Add rows ``start …`` of the lower triangle of ``XᵀX`` to ``out``; ``t_*`` is Xᵀ.
 
-    A frequent term is summed on the side first: its total over a large corpus is so much larger
-    than one document's part that adding these one by one would round them away.
+    A frequent term is summed in a separate buffer first. Its total over a large corpus is so much
+    larger than the value of one document that adding these one by one would lose digits.
     """
     n, width = out.shape
     aside = np.zeros(width, dtype=out.dtype)
@@ -256,7 +256,10 @@ def add_scatter(
 def centre_and_scale(
     panel: Array, start: int, mean: Array, n: float, root: Array, first: int, step: int
 ) -> None:
-    """Each entry minus ``n·µ_i·µ_c``, times ``root_i · root_c``; lower triangle, i from start."""
+    """Subtract ``n·µ_i·µ_c`` from entry (i, c) of the lower triangle, times ``root_i · root_c``.
+
+    The first row of ``panel`` is row ``start`` of the matrix.
+    """
     rows = len(panel)
     for block in range(first, -(-rows // ROWS), step):
         for i in range(block * ROWS, min(rows, (block + 1) * ROWS)):
@@ -279,7 +282,7 @@ def add_sparse_times_dense(
 
 @_compiled
 def count_entries(dense: Array) -> Array:
-    """How many entries of each row are not zero."""
+    """Number of nonzero entries in each row."""
     counts = np.zeros(len(dense), dtype=np.int64)
     for i in range(len(dense)):
         n = 0
@@ -291,7 +294,7 @@ def count_entries(dense: Array) -> Array:
 
 @_compiled
 def take_entries(dense: Array, columns: Array, values: Array) -> None:
-    """Entries other than zero, row by row; zeros are left behind."""
+    """Move the nonzero entries to ``columns`` and ``values``, row by row, and set them to zero."""
     n = 0
     for i in range(len(dense)):
         for c in range(dense.shape[1]):
@@ -316,7 +319,10 @@ def sparse_scatter(
     columns: Array,
     values: Array,
 ) -> int:
-    """Rows ``start:stop`` of the lower triangle of ``XᵀX`` as CSR arrays; how many values."""
+    """Write rows ``start:stop`` of the lower triangle of ``XᵀX`` to CSR arrays.
+
+    Returns the number of values; ``t_*`` is Xᵀ.
+    """
     total = np.zeros(stop, dtype=values.dtype)
     seen = np.zeros(stop, dtype=np.bool_)
     n = 0

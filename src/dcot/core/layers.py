@@ -1,4 +1,4 @@
-"""One layer of the method, and the one recursion that stacks layers on a corpus."""
+"""One layer of the method, and the recursion that stacks layers."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from dcot.runtime.progress import part
 
 Array = NDArray[Any]
 
-# Outputs of a layer for this many bytes of documents are made at a time.
+# Outputs of a layer are computed in blocks of this size.
 BLOCK_BYTES = 64_000_000
-# What is centred and multiplied at a time: small enough that it is not written out to memory.
+# Centred and multiplied at a time; small enough to stay in the cache.
 CACHE_BYTES = 4_000_000
 
 
 @dataclass(frozen=True)
 class Layer:
-    """``squash(x @ coef_ + intercept_)``, and how it was learned.
+    """The map ``squash(x @ coef_ + intercept_)``, and how it was learned.
 
     Attributes
     ----------
     coef_ : inputs × prototypes
-    intercept_ : length of the prototypes
-    mean_ : mean output over the corpus, or None where it was not wanted
+    intercept_ : one value per prototype
+    mean_ : mean output over the corpus, or None if it was not computed
     spread_ : mean squared length of the centred values over the corpus, before squashing
     loss_ : expected reconstruction error on corrupted input
     """
@@ -59,7 +59,7 @@ class Layer:
         targets: Array,
         squash: str,
     ) -> Layer:
-        """The layer that a solution of the linear system gives."""
+        """Build a layer from the solution of its linear system."""
         coef, mean = solution.coef, moments.mean[targets]
         intercept = system.intercept(coef, mean).astype(coef.dtype)
         variation = float(moments.variation()[targets].sum())
@@ -69,25 +69,25 @@ class Layer:
                 f"the coefficients of a layer are not finite in {coef.dtype}: rescale X, raise "
                 "noise or shrinkage, or use dtype='float64'"
             )
-        # with squashing, the mean output takes another look at the documents
+        # with squashing, the mean output needs another pass over the documents
         output = system.output_mean(coef, mean) if squash == "identity" else None
         spread = system.output_variation(solution.gain, coef) / moments.n
         n_iter, converged = solution.n_iter, solution.converged
         return cls(coef, intercept, squash, loss, solver, n_iter, converged, output, spread)
 
     def linear(self, X: Matrix, out: Array | None = None) -> Array:
-        """The predicted prototype values, before squashing; into ``out``, if there is one."""
+        """Return the predicted prototype values before squashing, in ``out`` if given."""
         ones = np.ones(X.shape[0], dtype=self.coef_.dtype)
         return times(X, self.coef_, ones, self.intercept_, out)
 
     def outputs(self, X: Matrix, out: Array | None = None) -> Array:
-        """What the next layer reads; into ``out``, if there is one."""
+        """Return the outputs, which the next layer reads, in ``out`` if given."""
         values = self.linear(X, out)
         return np.tanh(values, out=values) if self.squash == "tanh" else values
 
 
 def row_blocks(n: int, row_bytes: float, block_bytes: float | None = None) -> Iterator[slice]:
-    """Slices of rows that are about ``block_bytes`` together, at least 64 rows each."""
+    """Yield slices of rows of about ``block_bytes`` each, and of at least 64 rows."""
     rows = max(64, int((block_bytes or BLOCK_BYTES) // max(row_bytes, 1)))
     for start in range(0, n, rows):
         yield slice(start, min(start + rows, n))
@@ -97,8 +97,8 @@ def row_blocks(n: int, row_bytes: float, block_bytes: float | None = None) -> It
 class OutputMoments:
     """Moments and centred scatter (lower triangle) of a layer's outputs over the corpus.
 
-    ``documents`` are the outputs themselves, centred: only where they are held, and fewer than
-    the outputs of a layer, so that the next layer is solved by documents.
+    ``documents`` are the centred outputs themselves. They are set only if they are in memory and
+    there are fewer documents than outputs; the next layer is then solved by documents.
     """
 
     moments: Moments
@@ -107,21 +107,21 @@ class OutputMoments:
 
     @classmethod
     def centred(cls, n: float, mean: Array, scatter: Array) -> OutputMoments:
-        """From the number of documents, their mean output and the centred scatter."""
+        """Build from the number of documents, their mean output and the centred scatter."""
         mean = np.asarray(mean, dtype=np.float64)
         squares = np.einsum("ii->i", scatter).astype(np.float64) + n * mean**2
-        # outputs that are too small to compute with are as good as zero
+        # outputs that are too small to compute with count as zero
         squares = np.where(squares < SHORTEST[scatter.dtype] ** 2, 0.0, squares)
         return cls(Moments(n, n * mean, squares, np.zeros_like(mean)), scatter)
 
     def after(self, layer: Layer) -> OutputMoments:
-        """Those of the outputs of a linear layer on top: no document has to be seen again."""
+        """Return the moments after one more linear layer, without reading the documents again."""
         assert layer.mean_ is not None
         scatter = scatter_after(self.scatter, layer.coef_)
         return OutputMoments.centred(self.moments.n, layer.mean_, scatter)
 
     def next_layer(self, options: FitOptions, index: int) -> Layer:
-        """The layer that rebuilds every output from every output."""
+        """Return the layer that reconstructs every output from all outputs."""
         system = options.system(self.moments, index)
         targets = np.arange(self.moments.n_terms)
         if self.documents is not None:
@@ -141,28 +141,28 @@ def scatter_after(scatter: Array, coef: Array) -> Array:
 
 
 class Corpus(Protocol):
-    """What the recursion asks of documents, in memory or read in passes."""
+    """What the recursion needs from documents, in memory or read in passes."""
 
     def outputs(self, layers: Sequence[Layer]) -> OutputMoments:
-        """Moments of the outputs of the last of the layers."""
+        """Moments of the outputs of the last layer."""
         ...
 
     def mean_output(self, layers: Sequence[Layer]) -> Array:
-        """Their mean alone."""
+        """Mean output of the last layer."""
         ...
 
 
 def stack_layers(
     first: Layer, options: FitOptions, corpus: Corpus | None, below: OutputMoments | None = None
 ) -> list[Layer]:
-    """All layers, from the first one: each learns from the outputs of the one below.
+    """Return all layers, given the first: each learns from the outputs of the one below.
 
     Parameters
     ----------
     first : the first layer
-    options : the noise of the other layers, and so on
-    corpus : the documents; None if ``below`` is enough, which it is without squashing
-    below : moments of the outputs of the first layer, where solving for it gave them
+    options : the settings, such as the noise of the other layers
+    corpus : the documents; may be None if ``below`` is given and there is no squashing
+    below : moments of the outputs of the first layer, if they are known
     """
     layers = [first]
     for index in range(1, options.n_layers):
@@ -187,7 +187,7 @@ def stack_layers(
 
 
 class DocumentsInMemory:
-    """A corpus held as one matrix; the outputs of its layers are kept only if they are small."""
+    """A corpus in one matrix; the outputs of its layers are kept only if they are small."""
 
     def __init__(self, X: Matrix, weights: Array | None, budget: float) -> None:
         self.X, self.weights, self.budget = X, weights, budget
@@ -197,7 +197,7 @@ class DocumentsInMemory:
     def outputs(self, layers: Sequence[Layer]) -> OutputMoments:
         """Moments of the outputs, in one pass over the documents.
 
-        Sums around a guess of the mean lose no digits to it.
+        Sums are taken around an estimate of the mean, to lose no digits to cancellation.
         """
         width, dtype = layers[-1].coef_.shape[1], layers[-1].coef_.dtype
         near = layers[-1].mean_
@@ -237,7 +237,7 @@ class DocumentsInMemory:
             yield Z, weights
 
     def _keep(self, layers: Sequence[Layer], slices: Sequence[slice]) -> None:
-        """Bring the outputs that are kept up to the last layer."""
+        """Compute the kept outputs up to the last layer."""
         for layer in layers[self._depth :]:
             if self._kept is None:
                 self._kept = np.empty((self.X.shape[0], layer.coef_.shape[1]), layer.coef_.dtype)
@@ -251,7 +251,7 @@ class DocumentsInMemory:
 
 @dataclass
 class OutputsTotal:
-    """Size, Σ(z − origin) and its scatter (lower triangle) over outputs z."""
+    """Total weight, Σ(z − origin) and its scatter (lower triangle) over outputs z."""
 
     size: float
     total: Array
@@ -262,7 +262,7 @@ class OutputsTotal:
         return cls(0.0, np.zeros(width), np.zeros((width, width), dtype=dtype))
 
     def plus(self, Z: Array, weights: Array | None, origin: Array) -> OutputsTotal:
-        """The total with some more documents, whose outputs are Z."""
+        """Return the total with the outputs Z of more documents added."""
         size, total, scatter = self.size, self.total, self.scatter
         for rows in row_blocks(len(Z), Z.itemsize * Z.shape[1], CACHE_BYTES):
             shifted = Z[rows] - origin
@@ -279,7 +279,7 @@ class OutputsTotal:
         return OutputsTotal(self.size + other.size, self.total + other.total, scatter)
 
     def moments(self, origin: Array) -> OutputMoments:
-        """Centred at the mean; the scatter is overwritten."""
+        """Return the moments, centred at the mean; the scatter is overwritten."""
         scatter = centre_scatter(self.scatter, self.total / self.size, self.size)
         mean = origin.astype(np.float64) + self.total / self.size
         return OutputMoments.centred(self.size, mean, scatter)

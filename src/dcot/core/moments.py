@@ -1,7 +1,7 @@
-"""What a corpus contributes to the model: n, Σx, Σx², document frequency, scatter.
+"""Sums over a corpus that the model needs: n, Σx, Σx², document frequency, scatter.
 
-Moments add: those of two corpora are the sum of theirs, so streaming, out-of-core and
-distributed fits are additions.
+The moments of two corpora together are the sum of their moments, so streaming, out-of-core and
+distributed fits only add.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from dcot.errors import InvalidInputError
 
 Array = NDArray[Any]
 
-# Lengths of a column of inputs, √Σx², whose squares and products can be computed with.
+# Limits of the length √Σx² of a column, so that squares and products stay in range.
 SHORTEST = {np.dtype(np.float32): 1e-15, np.dtype(np.float64): 1e-140}
 LONGEST = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e140}
 
 
 @dataclass
 class Moments:
-    """Sums over documents, each counted as often as its weight says.
+    """Sums over documents, each multiplied by its weight.
 
     Attributes
     ----------
     n : total weight of the documents
     total : Σ x, length d, float64
     squares : Σ x², length d, float64
-    document_frequency : weight of the documents in which each term is not zero, length d
-    scatter : Σ x xᵀ, d × d, lower triangle, uncentred; or None where it is not wanted
+    document_frequency : total weight of the documents that contain each term, length d
+    scatter : Σ x xᵀ, d × d, lower triangle, uncentred; or None
     """
 
     n: float
@@ -44,12 +44,12 @@ class Moments:
 
     @classmethod
     def of(cls, X: Matrix, weights: Array | None = None, *, scatter: bool = False) -> Moments:
-        """The moments of the rows of X, CSR or dense.
+        """Return the moments of the rows of X, CSR or dense.
 
         >>> Moments.of(np.array([[1.0, 0.0], [1.0, 2.0]])).total
         array([2., 2.])
         """
-        with np.errstate(over="ignore"):  # sums that are not finite are refused by the fit
+        with np.errstate(over="ignore"):  # the fit rejects sums that are not finite
             moments = cls._sums_of(X, weights)
         if scatter:
             moments.scatter = _scatter(X, weights)
@@ -74,12 +74,12 @@ class Moments:
 
     @classmethod
     def empty(cls, n_terms: int, dtype: Any) -> Moments:
-        """Those of no documents, with room for the scatter matrix."""
+        """Return the moments of no documents, with a scatter matrix of zeros."""
         scatter = np.zeros((n_terms, n_terms), dtype=dtype)
         return cls(0.0, np.zeros(n_terms), np.zeros(n_terms), np.zeros(n_terms), scatter)
 
     def widened(self, n_terms: int) -> Moments:
-        """The same over more terms, of which the documents had none."""
+        """Return the moments with more terms, which no document contains."""
         old = self.n_terms
         pad = [np.pad(v, (0, n_terms - old)) for v in self._sums()]
         scatter = None
@@ -104,7 +104,7 @@ class Moments:
         return np.maximum(self.squares - self.n * self.mean**2, 0.0)
 
     def centred_scatter(self) -> Array:
-        """A new ``Σ (x−µ)(x−µ)ᵀ``, lower triangle."""
+        """Return ``Σ (x−µ)(x−µ)ᵀ``, lower triangle, as a new array."""
         if self.scatter is None:
             raise InvalidInputError("these moments were collected without their scatter matrix")
         return centre_scatter(self.scatter.copy(), self.mean, self.n)
@@ -129,7 +129,7 @@ class Moments:
     def add(self, X: Matrix, weights: Array | None = None) -> None:
         """Add the rows of X in place, without a second scatter matrix."""
         more = Moments.of(X, weights)
-        if self.scatter is not None:  # first: it takes memory, and may fail
+        if self.scatter is not None:  # first, because it may run out of memory
             X = X.astype(self.scatter.dtype, copy=False)
             self.scatter = _scatter(X, weights, out=self.scatter)
         self.n += more.n

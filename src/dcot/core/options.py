@@ -1,4 +1,4 @@
-"""``FitOptions``: every setting of a fit, checked; and the terms that they choose to rebuild."""
+"""``FitOptions``: the checked settings of a fit, and the choice of prototypes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ PrototypeChoice = str | Sequence[Any] | Array | Callable[..., Any]
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
-    """What a fit needs to know besides the documents; ``dcot.DCoT`` documents each setting.
+    """The settings of a fit; ``dcot.DCoT`` documents each one.
 
     ``noise`` and ``shrinkage`` have one value per layer, so their length is the number of layers.
-    Prototypes given by name become columns by ``named``. ``memory_limit`` is in bytes.
+    ``named`` turns the names of prototypes into columns. ``memory_limit`` is in bytes.
     """
 
     noise: tuple[float, ...] = (0.9, 0.8)
@@ -75,11 +75,11 @@ class FitOptions:
 
     @property
     def means(self) -> bool:
-        """Whether the mean output of every layer is wanted."""
+        """Whether the mean output of every layer is needed."""
         return self.normalize is not None
 
     def named(self, terms: Array | None) -> FitOptions:
-        """The same with prototypes that were given by name as columns of ``terms``."""
+        """Return the options with names of prototypes replaced by columns of ``terms``."""
         if isinstance(self.prototypes, str) or callable(self.prototypes) or terms is None:
             return self
         given = np.asarray(self.prototypes)
@@ -92,7 +92,7 @@ class FitOptions:
         return choose_prototypes(self.prototypes, self.n_prototypes, moments)
 
     def system(self, moments: Moments, index: int) -> System:
-        """The linear system of layer ``index`` (from 0) for inputs with these moments."""
+        """Return the linear system of layer ``index`` (from 0) for inputs with these moments."""
         noise, shrinkage = self.noise[index], self.shrinkage[index]
         return marginalise(moments, noise, shrinkage=shrinkage, ridge=self.ridge)
 
@@ -100,7 +100,7 @@ class FitOptions:
 def by_layer(
     name: str, value: Any, n_layers: int, check: Callable[[Any], None]
 ) -> tuple[float, ...]:
-    """One number per layer from a number or a sequence, whose last value goes on."""
+    """Return one number per layer from a number or a sequence, whose last value is repeated."""
     values = [value] if isinstance(value, numbers.Real) else value
     try:
         found = [float(entry) for entry in values]
@@ -110,13 +110,13 @@ def by_layer(
         raise InvalidParameterError(
             f"{name} must be a number, or a sequence with one number per layer, got {value!r}"
         )
-    for entry in found:  # also those that no layer uses: they are mistakes all the same
+    for entry in found:  # also those that no layer uses
         check(entry)
     return tuple((found + [found[-1]] * n_layers)[:n_layers])
 
 
 def check_noise(value: Any) -> None:
-    """Refuse what is no probability of removing a term."""
+    """Reject a value that is not a probability in [0, 1)."""
     if not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
         hint = ": with every term removed there is nothing to learn from" if value == 1 else ""
         raise InvalidParameterError(f"noise must be in [0, 1), got {value}{hint}")
@@ -148,15 +148,15 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
 def choose_prototypes(
     choice: PrototypeChoice, n_prototypes: int, moments: Moments, names: Array | None = None
 ) -> Array:
-    """Column indices of the prototypes, in increasing order.
+    """Return the column indices of the prototypes, in increasing order.
 
     Parameters
     ----------
     choice : ``"frequent"``, ``"document_frequency"``, indices, names, or a callable that takes
         the moments and the number of prototypes and returns indices
-    n_prototypes : how many; more than there are terms means all. Explicit choices ignore it.
-    moments : of the corpus
-    names : of the terms, where they are known
+    n_prototypes : how many; all terms if there are fewer. Explicit choices ignore it.
+    moments : moments of the corpus
+    names : names of the terms, if known
     """
     if isinstance(choice, str):
         if choice == "frequent":
@@ -174,7 +174,7 @@ def choose_prototypes(
 
 
 def _top(score: Array, count: int, tie: Array | None = None) -> Array:
-    """The highest scores; the first columns where all else is equal."""
+    """Return the columns with the highest scores; the first columns on ties."""
     keys = (-score,) if tie is None else (-tie, -score)
     order = np.lexsort((np.arange(len(score)), *keys))
     return np.sort(order[:count])
@@ -208,7 +208,7 @@ def _explicit(choice: Any, n_terms: int, names: Array | None) -> Array:
 
 
 def columns_of(wanted: Array, names: Array | None) -> Array:
-    """The columns of terms given by name."""
+    """Return the columns of terms given by name."""
     if names is None:
         raise InvalidParameterError(
             "prototypes are given by name, but the columns have no names: fit on a DataFrame, "

@@ -1,8 +1,8 @@
-"""How a model is going to be fitted: the fastest way by prediction among those that fit in memory.
+"""Choose how to fit a model: the way with the least predicted time that fits in memory.
 
-Time is predicted from operation counts and the rates below, memory from the shapes. Documents in
-memory are solved by one of ``SOLVERS``; documents that are read in passes by way of a scatter
-matrix, packed or sparse, or by conjugate gradients whose products are passes.
+Time is predicted from operation counts and the rates below, memory from the shapes. For documents
+in memory, the choice is between ``SOLVERS``. Documents that are read in passes are solved with a
+scatter matrix (packed, sparse or dense), or by conjugate gradients whose products are passes.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ Array = NDArray[Any]
 DENSE = 60e9  # factorising and solving, float32; half of it in float64
 SPARSE = 8e9  # sparse times dense with the vector work of an iteration, float32; half in float64
 SCATTERED = 1.2e9  # additions into a dense Gram matrix
-SETUP_SECONDS = 2e-3  # what every solver does once
-FREE_DIRECT_SECONDS = 0.005  # a direct solver that takes no longer is taken: its digits are free
+SETUP_SECONDS = 2e-3  # fixed cost of every solver
+FREE_DIRECT_SECONDS = 0.005  # a direct solver that takes no longer is always used: it is exact
 LOOK_AHEAD_SECONDS = 0.05  # below this, looking ahead costs more than it can save
 # Measured with ``python -m benchmarks.scale constants``; operations per second and thread.
 PAIRS = 0.06e9  # pairs of terms added to a scatter matrix in panels
 SPARSE_PAIRS = 0.04e9  # the same to a sparse one
-READ = 30e6  # values of a matrix read and checked, where no pass was timed
-# A batch of texts and its weighted terms, beside whatever is kept; and with its products.
+READ = 30e6  # values of a matrix read and checked, if no pass was timed
+# Memory for a batch of texts and its weighted terms; and with its products.
 TEXT_BYTES = 30e6
 BATCH_BYTES = TEXT_BYTES + 2 * BLOCK_BYTES
-# Below this, noise hardly makes the system regular, and the solution of least norm is needed.
+# Below this shift the system is nearly singular, and the least-norm solution is needed.
 SMALLEST_SHIFT = 1e-5
-# Rows of a packed scatter matrix that are one array: a unit of storage and of factorising.
+# Rows per array of a packed scatter matrix, for storage and for factorising.
 PANEL = 1024
 
 
@@ -54,10 +54,10 @@ class Plan:
     storage : what is kept: ``"documents"``, a ``"gram"`` matrix, a ``"packed"``, ``"sparse"`` or
         ``"dense"`` scatter matrix, or ``"none"``
     method : ``"cholesky"``, ``"cg"`` or ``"least norm"``
-    memory : bytes at the peak, beside what the process had before
-    seconds : reading, summing and solving
-    fixed : the part of the seconds that does not grow with the documents
-    passes : over the documents, expected
+    memory : bytes at the peak, in addition to what the process already uses
+    seconds : predicted time for reading, summing and solving
+    fixed : the part of the seconds that does not grow with the number of documents
+    passes : expected passes over the documents
     width : right-hand sides at a time
     """
 
@@ -103,7 +103,7 @@ _KEPT = {"dual": ("gram", "cholesky"), "primal": ("dense", "cholesky"), "cg": ("
 def plan_in_memory(
     centred: Centred, targets: Array, systems: Sequence[System], options: FitOptions
 ) -> Plan:
-    """The fastest solver among those that fit, or the one that was asked for."""
+    """Return the fastest plan that fits in memory, or that of the requested solver."""
     shape = shape_of(centred, len(targets), len(systems))
     wanted = [name for name in SOLVERS if options.solver in ("auto", name)]
     fitting = [name for name in wanted if bytes_in_memory(name, shape) <= _budget(options)]
@@ -113,7 +113,7 @@ def plan_in_memory(
         return _plan(fitting[0], centred, shape)
     direct = [_plan(name, centred, shape) for name in fitting if name != "cg"]
     if systems[0].shift == 0:
-        # Without noise the system may be singular, and the iteration slow.
+        # Without noise the system may be singular, and cg slow.
         return min(direct, key=lambda plan: plan.memory)
     seconds = fastest(direct).seconds
     few = _plan("cg", centred, shape, cg.LOOK_AHEAD)
@@ -131,9 +131,9 @@ def _iterations(
     shape: Shape,
     direct: float,
 ) -> int:
-    """How many iterations of cg to expect; looked at, where it is not clear and worth it."""
+    """Return the expected iterations of cg, measured if the choice depends on it."""
     shift, max_iter = systems[0].shift, options.max_iter
-    many = int(12 * (1 + 1 / shift))  # more than we have seen at this noise
+    many = int(12 * (1 + 1 / shift))  # more than ever observed at this noise
     if direct < LOOK_AHEAD_SECONDS:
         return min(int(np.ceil(5 / shift)), max_iter)
     if direct >= _plan("cg", centred, shape, many).seconds:
@@ -144,7 +144,7 @@ def _iterations(
 
 @dataclass(frozen=True)
 class Shape:
-    """What predictions of time and memory go by."""
+    """The sizes from which time and memory are predicted."""
 
     n: int
     d: int
@@ -160,7 +160,7 @@ class Shape:
 
     @property
     def matrix(self) -> float:
-        """Bytes of X's transpose, and of scaled values for both; positions are shared."""
+        """Bytes of the transpose of X, and of scaled values for both; indices are shared."""
         return self.nnz * (4.0 + 3 * self.itemsize)
 
 
@@ -176,7 +176,7 @@ def _plan(solver: str, centred: Centred, shape: Shape, iterations: int = 0) -> P
 
 
 def seconds_in_memory(solver: str, centred: Centred, shape: Shape, iterations: int) -> float:
-    """Predicted time of one solver on this machine; rough, but right in proportion."""
+    """Predict the time of one solver; only the ratios between solvers are reliable."""
     speed = n_threads() * 4 / shape.itemsize
     result = 3 * shape.n_systems * shape.result / 5e9
     if solver == "cg":
@@ -187,13 +187,13 @@ def seconds_in_memory(solver: str, centred: Centred, shape: Shape, iterations: i
     size = shape.n if by_documents else shape.d
     flops = size**3 / 3 + 2.0 * size**2 * shape.r  # a factorisation, and solving with it
     fill = gram_work(matrix) / (SCATTERED * n_threads()) + 3.0 * size**2 * shape.itemsize / 8e9
-    # small factorisations are slower, operation by operation
+    # small factorisations are slower per operation
     dense = shape.n_systems * flops / (DENSE * speed) * (1 + 800 / size)
     return fill + dense + result + SETUP_SECONDS
 
 
 def bytes_in_memory(solver: str, shape: Shape) -> float:
-    """Predicted memory of one solver at its peak, X not counted, the result counted."""
+    """Predict the peak memory of one solver, with the result but without X."""
     small, large = sorted((shape.n, shape.d))
     twice = 2.0 * shape.nnz * shape.itemsize  # X scaled a second time
     if solver == "cg":
@@ -230,15 +230,15 @@ def _too_large(solver: str, shape: Shape, options: FitOptions) -> OutOfMemoryErr
 
 @dataclass(frozen=True)
 class CorpusSize:
-    """What is known of a corpus before it is summed.
+    """Sizes of a corpus that are known before it is summed.
 
     Attributes
     ----------
-    d : terms
-    n, nnz : documents and values
+    d : number of terms
+    n, nnz : number of documents and of values
     pairs : pairs of terms in a document, Σ l(l+1)/2
     frequency : document frequency of each term, or None
-    pass_seconds : what reading all documents once takes, or None
+    pass_seconds : time to read all documents once, or None
     """
 
     d: int
@@ -250,7 +250,7 @@ class CorpusSize:
 
     @property
     def cells(self) -> float:
-        """Entries other than zero of the scatter matrix's lower triangle, at the most (about)."""
+        """Approximate upper bound of the nonzero entries in the scatter's lower triangle."""
         all_cells = self.d * (self.d + 1) / 2
         if not self.n:
             return all_cells
@@ -261,9 +261,9 @@ class CorpusSize:
 
 
 def meetings(frequency: Array, n: float) -> float:
-    """Expected number of pairs of terms that share a document, were they independent.
+    """Return the expected number of pairs of terms that share a document, if independent.
 
-    Real terms come in topics and meet fewer others, so this is an upper estimate.
+    Real terms cluster in topics and occur with fewer others, so this is an upper estimate.
     """
     positive = frequency[frequency > 0]
     if not len(positive):
@@ -276,14 +276,14 @@ def meetings(frequency: Array, n: float) -> float:
 
 
 def pass_plans(corpus: CorpusSize, r: int, itemsize: int, noise: float) -> list[Plan]:
-    """All ways, with their costs."""
+    """Return a plan for every way to fit in passes, with its predicted cost."""
     d, s, threads = corpus.d, itemsize, n_threads()
     dense, sparse = DENSE * threads * 4 / s, SPARSE * threads * 4 / s
     half, block = d * (d + PANEL) / 2.0 * s, float(d) * r * s
     read = corpus.pass_seconds if corpus.pass_seconds is not None else corpus.nnz / READ
     if noise / (1 - noise) <= SMALLEST_SHIFT:
         fill = read + corpus.pairs / (PAIRS * threads)
-        # an eigendecomposition costs some twenty factorisations, in double precision
+        # an eigendecomposition costs about twenty factorisations, in double precision
         fixed = 9.0 * d**3 * 2 / (DENSE * threads)
         memory = float(d) * d * (2 * s + 24) + 2 * block + BATCH_BYTES
         return [Plan("dense", "least norm", memory, fill + fixed, fixed, 1, r)]
@@ -312,7 +312,7 @@ def pass_plans(corpus: CorpusSize, r: int, itemsize: int, noise: float) -> list[
 def plan_passes(
     corpus: CorpusSize, r: int, itemsize: int, options: FitOptions, *, rereadable: bool = True
 ) -> Plan:
-    """The fastest way among those that fit in memory and that the source allows."""
+    """Return the fastest plan that fits in memory and that the source allows."""
     wanted = options.solver
     if wanted == "dual":
         raise InvalidParameterError(
@@ -334,7 +334,10 @@ def plan_passes(
 
 
 def narrowed(plan: Plan, corpus: CorpusSize, itemsize: int, budget: float) -> Plan | None:
-    """Products by passes for fewer right-hand sides at a time: more passes, less memory."""
+    """Return the plan with fewer right-hand sides at a time: more passes, less memory.
+
+    None if the plan already fits, does not use passes for its products, or would be too narrow.
+    """
     if plan.storage != "none" or plan.memory <= budget:
         return None
     result = float(corpus.d) * plan.width * itemsize  # W itself has to fit

@@ -1,4 +1,4 @@
-"""From the outputs of the layers to the features a classifier sees: scale, join, compress."""
+"""Turn the outputs of the layers into features: scale, join, compress."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dcot.core.layers import BLOCK_BYTES, CACHE_BYTES, Layer, row_blocks
 
 Array = NDArray[Any]
 
-# The directions of a compression are learned from at most this many documents.
+# A compression is learned from at most this many documents.
 COMPRESSION_DOCUMENTS = 10_000
 
 
 def compression_rows(n: int, generator: Any) -> Array | None:
-    """Which of n documents the directions of a compression are learned from; None means all."""
+    """Return which of n documents to learn a compression from; None means all."""
     if n <= COMPRESSION_DOCUMENTS:
         return None
     return np.sort(generator.choice(n, COMPRESSION_DOCUMENTS, replace=False))
@@ -38,7 +38,7 @@ class Representation:
         ``"unit"`` (centre, then unit rows, layer by layer), ``"center"``, or None. x is never
         centred, because that would make it dense.
     components : directions of a compression, features × components, or None
-    input_weight : what x is multiplied by, where it is among the features
+    input_weight : factor for x, if it is among the features
     """
 
     layers: Sequence[Layer]
@@ -49,12 +49,12 @@ class Representation:
 
     @property
     def width(self) -> int:
-        """Columns before compression, x not counted."""
+        """Number of columns before compression, without x."""
         shown = 1 if self.output == "last" else len(self.layers)
         return shown * int(self.layers[-1].coef_.shape[1])
 
     def transform(self, X: Matrix) -> Matrix:
-        """Features of the rows of X; CSR if x is among them and sparse, else dense."""
+        """Return the features of the rows of X; CSR if they include a sparse x, else dense."""
         if self.components is not None:
             return self.times(X, self.components)
         n, d = X.shape
@@ -72,7 +72,7 @@ class Representation:
         return out
 
     def times(self, X: Matrix, weights: Array) -> Array:
-        """The features, not compressed, times a matrix: features × columns.
+        """Return the features before compression times ``weights``, features × columns.
 
         With ``normalize="shared"`` and no squashing, all layers are linear in the first one once
         its length is known, so their weights are folded into one matrix and only the first layer
@@ -83,7 +83,7 @@ class Representation:
         dtype = self.layers[0].coef_.dtype
         weights = np.asarray(weights, dtype=dtype)
         direct, inner = (weights[:d], weights[d:]) if self.output == "concat" else (None, weights)
-        # folding costs as much as the outputs of the later layers for one document per column
+        # folding costs as much as computing the later layers for one document per column
         fold = self._foldable and n >= columns
         inner = self._folded(inner) if fold else inner
         out = np.empty((n, columns), dtype=dtype)
@@ -103,9 +103,9 @@ class Representation:
         return out
 
     def parts(self, X: Matrix) -> list[Matrix]:
-        """The features, not compressed, as matrices to be thought of side by side.
+        """Return the features before compression as matrices whose columns are joined.
 
-        x stays sparse and the layers dense, which products with them want.
+        x stays sparse and the layers stay dense, which makes products fast.
         """
         dense = np.empty((X.shape[0], self.width), dtype=self.layers[0].coef_.dtype)
         for rows in self._blocks(X.shape[0]):
@@ -115,7 +115,7 @@ class Representation:
     def compressed(
         self, X: Matrix, weights: Array | None, n_components: int, random_state: Any
     ) -> Representation:
-        """The same with its features projected on their leading singular directions."""
+        """Return a representation projected on the leading singular directions of its features."""
         from sklearn.utils import check_random_state
 
         generator = check_random_state(random_state)
@@ -127,7 +127,7 @@ class Representation:
     def compressed_on(
         self, X: Matrix, weights: Array | None, n_components: int, generator: Any
     ) -> Representation:
-        """The directions of all of these documents."""
+        """Like ``compressed``, learned from all of these documents."""
         from sklearn.utils.extmath import randomized_svd
 
         features = self.transform(X)
@@ -136,7 +136,7 @@ class Representation:
         rank = min(n_components, *features.shape)
         options = {"n_iter": 3, "power_iteration_normalizer": "QR", "flip_sign": False}
         directions = randomized_svd(features, rank, random_state=generator, **options)[2]
-        # The sign of a direction is free: fix it by the direction itself, not by the documents.
+        # The sign of a direction is arbitrary: make its largest entry positive.
         largest = np.take_along_axis(directions, np.abs(directions).argmax(1)[:, None], axis=1)
         components = np.ascontiguousarray((directions * np.sign(largest)).T)
         return replace(self, components=components)
@@ -166,7 +166,7 @@ class Representation:
 
     @property
     def scales(self) -> list[float]:
-        """What each layer is multiplied by so that all are equally long on average."""
+        """Factors of the layers that give all of them the same mean squared length."""
         first = self.layers[0].spread_
         usable = self.normalize == "shared" and first > 0
         return [
@@ -186,7 +186,7 @@ class Representation:
         return times(X, layer.coef_, ones, layer.intercept_ - _mean(layer))
 
     def _folded(self, weights: Array) -> Array:
-        """One matrix for the centred first layer that does what ``weights`` do for all layers.
+        """Return a matrix for the centred first layer, equivalent to ``weights`` for all layers.
 
         The centred outputs of a linear layer are those of the layer below times its coefficients.
         """
@@ -223,18 +223,18 @@ class Representation:
 
 
 def products(left: Sequence[Matrix], right: Sequence[Matrix]) -> Array:
-    """Inner products of documents given by ``parts``, rows of ``left`` × rows of ``right``."""
+    """Return inner products of documents given by ``parts``: rows of left × rows of right."""
     found = [A @ B.T for A, B in zip(left, right, strict=True)]
     return np.asarray(sum(p.toarray() if sp.issparse(p) else p for p in found))
 
 
 def combined(parts: Sequence[Matrix], dual: Array) -> Array:
-    """Weights of features from weights of documents: featuresᵀ @ dual."""
+    """Return weights of features from weights of documents: featuresᵀ @ dual."""
     return np.vstack([np.asarray(part.T @ dual.astype(part.dtype)) for part in parts])
 
 
 def _mean(layer: Layer) -> Array:
-    """The mean output, in the precision of the coefficients."""
+    """The mean output, in the dtype of the coefficients."""
     assert layer.mean_ is not None
     return layer.mean_.astype(layer.coef_.dtype)
 

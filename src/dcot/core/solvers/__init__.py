@@ -1,7 +1,7 @@
-"""Three exact ways to solve the systems of a layer; ``dcot.core.plan`` chooses between them.
+"""Three solvers for the systems of a layer; ``dcot.core.plan`` chooses between them.
 
-To add one: write a function like ``Solver``, give it a line in ``SOLVERS``, and its memory and time
-in ``dcot.core.plan``; the contract suite then tests it.
+To add one, write a function like ``Solver``, add it to ``SOLVERS``, and add its memory and time to
+``dcot.core.plan``. The contract tests then cover it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dcot.core.solvers import cg, direct
 
 
 class Solver(Protocol):
-    """A way to solve systems that share one ``scale``."""
+    """A function that solves systems with the same ``scale``."""
 
     def __call__(
         self,

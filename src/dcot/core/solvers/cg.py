@@ -1,12 +1,12 @@
-"""Conjugate gradients, matrix-free: for corpora where both documents and terms are many.
+"""Matrix-free conjugate gradients, for corpora with many documents and many terms.
 
-The Lanczos form: each right-hand side builds its own Krylov basis of ``G`` (or of ``YᵀY``,
-whichever is smaller), with many right-hand sides side by side so that one sweep over the sparse
-matrix serves them all. The basis does not depend on the shift ``t/q``: one space serves every
-noise level, and the iterates are those of conjugate gradients at each of them.
+This is the Lanczos form. Each right-hand side builds its own Krylov basis of ``G`` (or of ``YᵀY``,
+whichever is smaller), and one sweep over the sparse matrix serves many right-hand sides. The basis
+does not depend on the shift ``t/q``, so it serves every noise level; the iterates are those of
+conjugate gradients at each of them.
 
-``solve`` keeps the basis, which serves several noise levels. ``iterate`` keeps two vectors of it
-and the solution as it grows, for operators that are expensive: a large matrix, or passes.
+``solve`` keeps the basis, for several noise levels. ``iterate`` keeps only two vectors of it and
+the current solution, for expensive operators: a large matrix, or passes.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from dcot.runtime.resources import run_threads
 
 Array = NDArray[Any]
 
-# Right-hand sides side by side. A basis of a few dozen such blocks is what the memory goes to.
+# Right-hand sides solved together. Most memory goes to a basis of a few dozen such blocks.
 WIDTH = 128
 EXPECTED_ITERATIONS = 9
 LOOK_AHEAD = 3
 # The largest eigenvalues decide how many iterations are needed. With many right-hand sides and one
-# system, this many eigenvectors are found first, by this many products, and taken out.
+# system, this many eigenvectors are first found, by this many products, and removed.
 DEFLATED, DEFLATION_STEPS = 32, 4
 DEFLATION_WORTH = 1024  # right-hand sides
-# Rounding ends the descent of the residual before the tolerance. ``iterate`` stops after this many
-# steps without a better one: a step may be a pass over a large corpus.
+# Rounding may keep the residual above the tolerance. ``iterate`` stops after this many steps
+# without a better one, because a step may be a pass over a large corpus.
 PATIENCE = 5
 
 
@@ -76,7 +76,7 @@ def solve(
 def count_iterations(
     centred: Centred, targets: Array, systems: Sequence[System], *, tol: float, max_iter: int
 ) -> int:
-    """How many iterations to expect, from the first few on a few right-hand sides."""
+    """Estimate the number of iterations from the first few on a few right-hand sides."""
     few = targets[:: max(1, len(targets) // 8)][:8]
     space = _Space(centred, systems[0], len(few))
     shifts = np.array([system.shift / system.keep for system in systems])
@@ -91,7 +91,7 @@ def count_iterations(
 
 @dataclass
 class Iterated:
-    """A solution, and how the iteration went."""
+    """A solution, its number of iterations, and whether it converged."""
 
     solution: Array
     n_iter: int
@@ -117,7 +117,7 @@ def iterate(
 def iterate_shifts(
     operator: Callable[[Array], Array], right: Array, shifts: Array, *, tol: float, max_iter: int
 ) -> list[Array]:
-    """The solutions of ``(operator + shift) x = right`` for several shifts, in one Krylov space."""
+    """Solve ``(operator + shift) x = right`` for several shifts, in one Krylov space."""
     basis = _Stored(right.shape[0], right.shape[1], right.dtype)
     lanczos = _Lanczos(operator, right, shifts, basis)
     lanczos.run(tol, max_iter)
@@ -125,15 +125,15 @@ def iterate_shifts(
 
 
 class _Space:
-    """Documents or terms, whichever are fewer: where the vectors of the iteration live.
+    """The operator of the iteration, on vectors over documents or terms, whichever are fewer.
 
-    It owns the memory of the iteration, which is used again for each block of right-hand sides:
-    fresh pages cost as much as the arithmetic on them.
+    Its buffers are reused for each block of right-hand sides, because new memory pages cost as much
+    as the arithmetic on them.
     """
 
     def __init__(self, centred: Centred, system: System, width: int) -> None:
         self.centred = centred
-        _ = centred.transpose  # once: the scaled copies take theirs from it
+        _ = centred.transpose  # computed once, for the scaled copies too
         self.Y = centred.scaled(system.inverse_root)
         self.by_documents = centred.shape[0] <= centred.shape[1]
         self.twice = self.Y.scaled(system.inverse_root) if self.by_documents else self.Y
@@ -159,25 +159,25 @@ class _Space:
     def back(
         self, solution: Array, right: Array, system: System, coef: Array, block: slice
     ) -> float:
-        """Write W's columns, and return their part of tr WᵀC[:, P]."""
+        """Write columns of W, and return their part of tr WᵀC[:, P]."""
         if not self.by_documents:
             coef[:, block] = solution * self.root[:, None]
             return float(_dots(solution, right).sum())
         self.twice.transpose_times(solution, coef, block.start)
-        # Not by BLAS: its threads would go on spinning, and ours would wait for a core.
+        # Not with BLAS: its threads would keep spinning and block ours.
         squares, cross = _dots(right, right).sum(), _dots(solution, right).sum()
         return float(squares - system.shift * cross) / system.keep
 
 
 @dataclass(frozen=True)
 class _Deflation:
-    """A first guess from the span of a few eigenvectors, which leaves an easier system.
+    """An initial guess from the span of a few eigenvectors, which leaves an easier system.
 
     Attributes
     ----------
     vectors : orthonormal, close to the eigenvectors of the largest eigenvalues
-    images : the operator plus the shift, times these
-    inverse : of ``vectorsᵀ images``
+    images : the operator plus the shift, times ``vectors``
+    inverse : the inverse of ``vectorsᵀ images``
     """
 
     vectors: Array
@@ -195,20 +195,20 @@ class _Deflation:
         return cls(vectors, images, inverse)
 
     def start(self, right: Array) -> tuple[Array, Array]:
-        """The guess, and what is left of the right-hand sides."""
+        """Return the initial guess and the remaining right-hand sides."""
         weights = self.inverse @ (self.vectors.T @ right)
         return self.vectors @ weights, right - self.images @ weights
 
 
 def _front(buffer: Array, width: int) -> Array:
-    """The first part of a buffer as a contiguous array of fewer columns."""
+    """Return the first part of a buffer as a contiguous array with fewer columns."""
     if buffer.shape[1] == width:
         return buffer
     return buffer.ravel()[: len(buffer) * width].reshape(len(buffer), width)
 
 
 class _Running:
-    """Two vectors of the basis, and the solution for one shift as it grows.
+    """The last two vectors of the basis, and the current solution for one shift.
 
     With the basis V and the tridiagonal matrix L D Lᵀ, the solution is P D⁻¹ L⁻¹ b for the
     directions P = V L⁻ᵀ, and each direction follows from the one before.
@@ -227,7 +227,7 @@ class _Running:
         return slot
 
     def extend(self, ratio: Array, weight: Array) -> None:
-        """Go on with the last vector: its row of L, and its entry of D⁻¹ L⁻¹ b."""
+        """Update the solution with the last vector: its entry of L, and of D⁻¹ L⁻¹ b."""
         current = self.slots[(self.count - 1) % 2]
         _scale(self.direction, -ratio[0], self.direction)
         self.direction += current
@@ -235,7 +235,7 @@ class _Running:
 
 
 class _Stored:
-    """Blocks of vectors, a few to an allocation: it grows, and is combined in few sweeps."""
+    """A growing basis, allocated a few vectors at a time."""
 
     PIECE = 8  # vectors per allocation
 
@@ -245,7 +245,7 @@ class _Stored:
         self.clear(width)
 
     def clear(self, width: int) -> None:
-        """Forget the vectors, keep the memory."""
+        """Remove the vectors but keep the memory."""
         self.count, self.used = 0, width
 
     def _piece(self, number: int) -> Array:
@@ -266,7 +266,7 @@ class _Stored:
         return slot
 
     def extend(self, ratio: Array, weight: Array) -> None:
-        """Nothing: the vectors are combined at the end."""
+        """Do nothing: the vectors are combined at the end."""
 
     def combine(self, factors: Array) -> Array:
         """``Σ_k factors[k] · basis[k]``, factors by column."""
@@ -288,14 +288,14 @@ class _Lanczos:
         sizes: Array | None = None,
     ) -> None:
         self.operator, self.right, self.basis = operator, right, basis
-        self.sizes = sizes  # what residuals are relative to; by default the length of ``right``
+        self.sizes = sizes  # residuals are relative to these; by default the lengths of ``right``
         self.shifts = shifts[:, None]
-        # The tridiagonal matrix plus each shift as L D Lᵀ, one row a step: the entries of D and
+        # The tridiagonal matrix plus each shift as L D Lᵀ, one row per step: the entries of D and
         # of L below the diagonal, and L⁻¹ times the right-hand side. Each is shifts × columns.
         self.pivots: list[Array] = []
         self.ratios: list[Array] = []
         self.forward: list[Array] = []
-        self.residuals: list[float] = []  # the largest relative one after each step
+        self.residuals: list[float] = []  # the largest relative residual after each step
         self.n_iter = 0
         self.converged = False
 
@@ -319,7 +319,7 @@ class _Lanczos:
             image = self.operator(current)
             alpha = _dots(current, image)
             size = np.maximum(size, np.abs(alpha) + beta)
-            # What is below this is rounding: the basis of that column is exhausted.
+            # Smaller values are rounding errors: the basis of that column is complete.
             tiny = np.finfo(image.dtype).eps * size
             self._extend(alpha, beta, norms, tiny)
             self.basis.extend(self.ratios[-1], self.forward[-1] / self.pivots[-1])
@@ -352,7 +352,7 @@ class _Lanczos:
         self.n_iter += 1
 
     def solution(self, index: int) -> Array:
-        """The solution at one shift: back substitution, then a combination of the basis."""
+        """Return the solution at one shift: back substitution, then a combination of the basis."""
         assert isinstance(self.basis, _Stored)
         weights = [self.forward[-1][index] / self.pivots[-1][index]]
         for k in reversed(range(self.n_iter - 1)):
@@ -367,7 +367,7 @@ def _inverse(values: Array) -> Array:
 
 
 def _fraction(residuals: Sequence[float], tol: float) -> float:
-    """How far the residual has come down from one, in steps of equal ratio."""
+    """Progress of the residual from 1 to the tolerance, on a log scale."""
     last = residuals[-1]
     if last <= tol:
         return 1.0

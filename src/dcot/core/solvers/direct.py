@@ -1,4 +1,4 @@
-"""The direct solvers: the primal by terms, d × d, and the dual by documents, n × n."""
+"""The direct solvers: primal (by terms, d × d) and dual (by documents, n × n)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def solve_scatter(
     systems: Sequence[System],
     progress: Callable[[float], None] = quiet,
 ) -> Iterator[Solution]:
-    """The same from a centred scatter matrix (lower triangle), which is overwritten."""
+    """Solve from a centred scatter matrix (lower triangle), which is overwritten."""
     _mirror(scatter)
     for index, system in enumerate(systems):
         own = scatter if index == len(systems) - 1 else scatter.copy()
@@ -49,7 +49,8 @@ def solve_scatter(
 
 
 def _solve_scatter(scatter: Array, targets: Array, system: System) -> Solution:
-    # Scaling to a unit diagonal keeps rare terms from being rounded away beside frequent ones.
+    # Dividing rows and columns by the root of the scale keeps rare terms from being lost to
+    # rounding.
     root = system.inverse_root.astype(scatter.dtype)
     variation = np.einsum("ii->i", scatter).copy()
     scatter *= root[:, None]
@@ -63,7 +64,7 @@ def _solve_scatter(scatter: Array, targets: Array, system: System) -> Solution:
         chosen = targets[block]
         right = _columns(scatter, variation * root**2, chosen)
         solution = apply(right.copy(order="F"))
-        # rows back to the units of the terms, columns to those of the prototypes
+        # undo the scaling: of the terms in the rows, of the prototypes in the columns
         width = np.divide(1, root[chosen], where=root[chosen] > 0, out=np.zeros(len(chosen)))
         gain += float(np.einsum("ij,ij->j", solution, right, dtype=np.float64) @ width**2)
         coef[:, block] = solution * root[:, None] * width.astype(scatter.dtype)
@@ -71,10 +72,10 @@ def _solve_scatter(scatter: Array, targets: Array, system: System) -> Solution:
 
 
 def _solve_all(scaled: Array, variation: Array, root: Array, system: System) -> Solution | None:
-    """Every term rebuilt from every term: one symmetric inverse instead of a solve per term.
+    """Reconstruct every term from all terms with one symmetric inverse.
 
-    With S the scaled scatter and A = q·S + t·I, ``A⁻¹ S = (I − t A⁻¹) / q``: d³ operations instead
-    of 2⅓ d³. None where A is singular.
+    With S the scaled scatter and A = q·S + t·I, ``A⁻¹ S = (I − t A⁻¹) / q``. This takes d³
+    operations instead of the 2⅓ d³ of one solve per term. Returns None if A is singular.
     """
     if system.shift == 0:
         return None
@@ -83,7 +84,7 @@ def _solve_all(scaled: Array, variation: Array, root: Array, system: System) -> 
     diagonal = variation * root**2
     potrf, potri = get_lapack_funcs(("potrf", "potri"), (scaled,))
     np.einsum("ii->i", scaled)[:] = diagonal + shift / keep
-    # LAPACK thinks in columns: our lower triangle is its upper one. The upper one keeps S.
+    # LAPACK is column-major: our lower triangle is its upper one. Our upper one keeps S.
     factor, info = potrf(scaled.T, lower=0, overwrite_a=1, clean=0)
     if info != 0:
         scaled[:] = np.triu(scaled, 1) + np.triu(scaled, 1).T
@@ -93,7 +94,7 @@ def _solve_all(scaled: Array, variation: Array, root: Array, system: System) -> 
     _mirror(inverse)
     inverse *= -shift / keep**2
     np.einsum("ii->i", inverse)[:] += 1 / keep
-    if (still := diagonal == 0).any():  # terms that never vary: no rounding in place of zero
+    if (still := diagonal == 0).any():  # constant terms: exactly zero, not rounded
         inverse[still] = 0
         inverse[:, still] = 0
     width = np.divide(1, root, where=root > 0, out=np.zeros(len(root), dtype=root.dtype))
@@ -121,7 +122,7 @@ def _factorise_scatter(scaled: Array, diagonal: Array, system: System) -> Any:
 
 
 def _columns(scaled: Array, diagonal: Array, chosen: Array) -> Array:
-    """Columns of a symmetric matrix of which the upper triangle and the diagonal are known."""
+    """Return columns of a symmetric matrix, given its upper triangle and diagonal."""
     rows = np.arange(len(scaled))[:, None]
     right = np.where(rows < chosen, scaled[:, chosen], scaled[chosen].T)
     right[chosen, np.arange(len(chosen))] = diagonal[chosen]
@@ -200,11 +201,11 @@ def _shifted(gram: Array, system: System) -> Array:
 def positive_definite(matrix: Array) -> Any:
     """Factorise a symmetric positive definite matrix in place; return a solver for it.
 
-    Only the lower triangle of the C-contiguous ``matrix`` is read and overwritten. Where rounding
-    (or no noise) leaves it singular, the least-norm solution takes over.
+    Only the lower triangle of the C-contiguous ``matrix`` is read and overwritten. Returns None if
+    the matrix is singular, up to rounding; ``least_norm`` solves these.
     """
     potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (matrix,))
-    # LAPACK thinks in columns: our lower triangle is its upper one.
+    # LAPACK is column-major: our lower triangle is its upper one.
     factor, info = potrf(matrix.T, lower=0, overwrite_a=1, clean=0)
     if info != 0:
         return None
@@ -217,7 +218,7 @@ def positive_definite(matrix: Array) -> Any:
 
 
 def least_norm(matrix: Array) -> Any:
-    """The pseudo-inverse of a symmetric positive semi-definite matrix, as a solver."""
+    """Return a solver with the pseudo-inverse of a symmetric positive semi-definite matrix."""
     import scipy.linalg
 
     wide = matrix.astype(np.float64)
