@@ -1,4 +1,4 @@
-"""Raw text to counts to weights: the parts that turn documents into matrices."""
+"""Turn documents into matrices: read texts, count their terms, weight the counts."""
 
 from __future__ import annotations
 

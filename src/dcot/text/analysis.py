@@ -1,7 +1,7 @@
-"""From texts to the spans of their terms: lower case, accents, tokens, stop words, n-grams.
+"""Find the terms of texts: lower case, accents, tokens, stop words, n-grams.
 
-An :class:`Analysis` says how texts are cut; its method :meth:`Analysis.spans` takes a slice of
-documents to a buffer of bytes and, per document, the spans in it that are terms.
+An :class:`Analysis` defines how texts are split. :meth:`Analysis.spans` turns a slice of documents
+into a buffer of bytes and, per document, the spans of its terms in the buffer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 Analyzer = Callable[[str], Iterable[str]]
 
-_MAX_SLICE_BYTES = 2**29  # bytes; spans are 32-bit, and lower-casing and padding may triple it
+_MAX_SLICE_BYTES = 2**29  # spans are 32-bit, and lower-casing and padding may triple the size
 _SIGMA = CAPITAL_SIGMA.encode()
 
 
@@ -55,11 +55,11 @@ class Analysis:
 
     @property
     def runs_python(self) -> bool:
-        """Whether a function of the user is called, which may not be safe on several threads."""
+        """Whether a user's function is called, which may not be thread-safe."""
         return callable(self.analyzer) or self.accents_of_ascii
 
     def spans(self, documents: Texts) -> Spans:
-        """The terms of a slice of documents."""
+        """Return the terms of a slice of documents."""
         try:
             return self._spans(documents)
         except MemoryError:
@@ -87,7 +87,7 @@ class Analysis:
         return self._word_grams(self._words(text, bounds))
 
     def _normalised(self, documents: Texts) -> tuple[Bytes, Ints]:
-        """Lower case and without accents, if asked, as bytes end to end."""
+        """Return the text and its bounds, in lower case and without accents if requested."""
         if self.strip_accents is not None:
             return _copied(_column("strip_accents", self._without_accents(documents)))
         if not self.lowercase:
@@ -137,7 +137,7 @@ class Analysis:
 
 
 def strip_accents_unicode(text: str) -> str:
-    """Compatibility forms and accents replaced by plain letters.
+    """Replace compatibility forms and accented letters by plain letters.
 
     >>> strip_accents_unicode("Žižek, ﬁn")
     'Zizek, fin'
@@ -147,7 +147,7 @@ def strip_accents_unicode(text: str) -> str:
 
 
 def strip_accents_ascii(text: str) -> str:
-    """The same, with everything that is still not ASCII removed.
+    """Like ``strip_accents_unicode``, but also remove everything that is not ASCII.
 
     >>> strip_accents_ascii("naïve 中")
     'naive '
@@ -156,7 +156,7 @@ def strip_accents_ascii(text: str) -> str:
 
 
 def _joined(texts: Texts) -> tuple[bytes, Ints]:
-    """Texts end to end, and where each begins."""
+    """Return the bytes of the texts and their bounds; raise if there are too many."""
     if texts.n_bytes > _MAX_SLICE_BYTES:
         raise InvalidInputError(
             f"a document has {texts.n_bytes:,} bytes, more than the {_MAX_SLICE_BYTES:,} that one "
@@ -166,7 +166,7 @@ def _joined(texts: Texts) -> tuple[bytes, Ints]:
 
 
 def _copied(texts: Texts) -> tuple[Bytes, Ints]:
-    """The same as a writable array: the one kind of array that the kernels are compiled for."""
+    """Like ``_joined`` with a writable array, which the kernels are compiled for."""
     data, bounds = _joined(texts)
     return np.frombuffer(data, dtype=np.uint8).copy(), bounds
 
@@ -185,7 +185,7 @@ def _spans_of_lists(lists: list[list[str]]) -> Spans:
 
 
 def _column(function: str, strings: list[str]) -> Texts:
-    """Strings that a function of the user's returned, as texts."""
+    """Convert strings that a user's function returned to texts."""
     try:
         return Texts.of(strings)
     except (TypeError, AttributeError, UnicodeEncodeError):
@@ -194,7 +194,7 @@ def _column(function: str, strings: list[str]) -> Texts:
 
 
 def _checked_tokens(tokens: Any) -> list[str]:
-    """What a callable analyzer returned, as a list of strings."""
+    """Check what a callable analyzer returned, and return a list of strings."""
     if not isinstance(tokens, Iterable):
         raise InvalidTypeError(
             f"analyzer returned {type(tokens).__name__}, expected an iterable of strings"

@@ -1,4 +1,4 @@
-"""``Texts``: documents as bytes end to end, the one form in which texts are counted and sent."""
+"""``Texts``: documents as concatenated bytes, the form in which texts are counted and sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Some texts in UTF-8: text i is ``data[bounds[i]:bounds[i + 1]]``, and ``bounds[0]`` is 0.
+    """Texts in UTF-8: text i is ``data[bounds[i]:bounds[i + 1]]``, and ``bounds[0]`` is 0.
 
     >>> texts = Texts.of(["tea", "thé", ""])
     >>> len(texts), texts.n_bytes, texts[1], texts[1:].to_list()
@@ -28,7 +28,7 @@ class Texts:
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> Texts:
-        """The texts of a list; a ``TypeError`` or ``UnicodeEncodeError`` if one is not text."""
+        """Build from strings; raise ``TypeError`` or ``UnicodeEncodeError`` if one is not text."""
         joined = "".join(strings)
         if joined.isascii():
             return cls.cut(joined.encode(), list(map(len, strings)))
@@ -37,7 +37,7 @@ class Texts:
 
     @classmethod
     def cut(cls, data: Any, lengths: npt.ArrayLike) -> Texts:
-        """Texts of these lengths in bytes, one after the other in a buffer."""
+        """Build from a buffer with concatenated texts, and their lengths in bytes."""
         lengths = np.asarray(lengths, dtype=np.int64)
         bounds = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=bounds[1:])
@@ -45,7 +45,7 @@ class Texts:
 
     @classmethod
     def joined(cls, parts: Sequence[Texts]) -> Texts:
-        """The texts of all parts, in order."""
+        """Concatenate the texts of all parts, in order."""
         if len(parts) == 1:
             return parts[0]
         lengths = [np.diff(part.bounds) for part in parts]
@@ -54,11 +54,11 @@ class Texts:
 
     @property
     def n_bytes(self) -> int:
-        """The size of all texts."""
+        """The size of all texts in bytes."""
         return int(self.bounds[-1])
 
     def to_list(self) -> list[str]:
-        """The texts as Python strings."""
+        """Return the texts as Python strings."""
         data, cuts = self.data.tobytes(), self.bounds.tolist()
         if data.isascii():
             text = data.decode("ascii")

@@ -1,4 +1,4 @@
-"""TermCounter: texts to a sparse matrix of counts, several times faster than CountVectorizer."""
+"""TermCounter: count the terms of texts, several times faster than CountVectorizer."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Int32s = npt.NDArray[np.int32]
 class TermCounter(TransformerMixin, BaseEstimator):
     r"""Count the terms of texts: documents in, a sparse matrix and a vocabulary out.
 
-    Parameters mean what they mean in scikit-learn's ``CountVectorizer``, and the result is the
-    same, number by number: terms in sorted order, one column each.
+    The parameters have the same meaning as in scikit-learn's ``CountVectorizer``, and the result is
+    identical: terms in sorted order, one column each.
 
     Parameters
     ----------
@@ -35,27 +35,27 @@ class TermCounter(TransformerMixin, BaseEstimator):
     strip_accents : {"ascii", "unicode"}, callable or None, default=None
         Replace accented letters by plain ones, after lower-casing.
     stop_words : {"english"}, list of str or None, default=None
-        Words to leave out, before n-grams are formed. For ``analyzer="word"`` only.
+        Words to remove before n-grams are formed. For ``analyzer="word"`` only.
     token_pattern : str, default=r"(?u)\b\w\w+\b"
-        What a word is, as a regular expression for Python's ``re``; or ``"unicode"``: words that
-        keep their combining marks and joiners, as Hindi and Persian need. Runs of one class of
+        A regular expression that matches a word, for Python's ``re``; or ``"unicode"`` for words
+        that keep their combining marks and joiners, as Hindi and Persian need. Runs of one class of
         characters, such as the default, are several times faster than other patterns. Repeats
         inside repeats, such as ``(?:a+)+b``, can take exponential time.
     min_word_length : int or None, default=None
-        Shortest word, in characters, for the default pattern and ``"unicode"``. None is 2; 1 keeps
-        words of one character.
+        Minimum number of characters per word, for the default pattern and ``"unicode"``. None means
+        2; 1 keeps words of one character.
     ngram_range : tuple (int, int), default=(1, 1)
-        Fewest and most words (or characters) per term; at most 1000.
+        Minimum and maximum number of words (or characters) per term; at most 1000.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Terms are n-grams of words, of characters, or of characters within words padded with
-        spaces; or what a function from a text to strings returns.
+        spaces; or the strings that a function returns for a text.
     min_df, max_df : int or float, default=1 and 1.0
-        Fewest and most documents that may contain a term: a number, or a fraction of all.
+        Minimum and maximum number of documents that contain a term, or fraction of all documents.
         ``min_df="auto"`` is 2 from 1,000 documents on, and 1 below and with ``partial_fit``.
     max_features : int or None, default=None
         Keep the terms that occur most often.
     vocabulary : mapping, iterable or None, default=None
-        The terms to count, if they are known: a list, or a mapping of terms to columns.
+        The terms to count, if they are fixed: a list, or a mapping of terms to columns.
     binary : bool, default=False
         Count every term at most once per document.
     dtype : dtype, default=np.int64
@@ -63,14 +63,14 @@ class TermCounter(TransformerMixin, BaseEstimator):
     grow_vocabulary : bool, default=True
         Whether ``partial_fit`` adds new terms, in new columns at the end.
     n_threads : int or None, default=None
-        None uses the cores of the machine, up to eight.
+        Number of threads; None uses all cores, up to eight.
 
     Attributes
     ----------
     vocabulary_ : dict
-        The column of each term; built when asked for.
+        The column of each term; built on first access.
     n_documents_ : int
-        The number of documents that were fitted.
+        The number of training documents.
 
     Examples
     --------
@@ -158,13 +158,12 @@ class TermCounter(TransformerMixin, BaseEstimator):
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn from more texts.
 
-        New terms get new columns after those there are (sorted among themselves), so that rows
-        counted before stay right: those documents have zero of the new terms. With a fixed
-        ``vocabulary``, or with ``grow_vocabulary=False`` after the first call, the columns stay as
-        they are.
+        New terms get new columns after the existing ones, in sorted order, so that earlier rows
+        stay valid: those documents do not contain the new terms. With a fixed ``vocabulary``, or
+        with ``grow_vocabulary=False`` after the first call, the columns do not change.
 
-        ``min_df``, ``max_df`` and ``max_features`` need all documents at once: with one of them
-        set, growing is refused.
+        ``min_df``, ``max_df`` and ``max_features`` need all documents at once. If one of them is
+        set, the vocabulary cannot grow and an error is raised.
 
         >>> counter = TermCounter().partial_fit(["two teas"]).partial_fit(["a cup of tea"])
         >>> counter.get_feature_names_out().tolist()
@@ -190,9 +189,10 @@ class TermCounter(TransformerMixin, BaseEstimator):
         return self
 
     def grown(self, texts: Any) -> tuple[Self, sparse.csr_matrix]:
-        """A copy with the terms of these texts too, whatever the limits, and their counts.
+        """Return a copy that also has the terms of these texts, and the counts of the texts.
 
-        New terms get new columns as in ``partial_fit``; the texts are read once.
+        New terms get new columns as in ``partial_fit``, but limits such as ``min_df`` are ignored.
+        The texts are read once.
 
         >>> larger, counts = TermCounter().fit(["two teas"]).grown(["two cups"])
         >>> larger.get_feature_names_out().tolist(), counts.toarray().tolist()
@@ -215,7 +215,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         return larger, self._finished(store.matrix(len(larger._terms)))
 
     def analyze(self, text: str) -> list[str]:
-        """The terms of one text in their order, known or not.
+        """Return the terms of one text in order, including terms not in the vocabulary.
 
         >>> TermCounter(stop_words="english").analyze("The price of Tea")
         ['price', 'tea']
@@ -232,7 +232,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         return np.array(self._known_terms().strings(), dtype=object)
 
     def inverse_transform(self, X: Any) -> list[npt.NDArray[np.object_]]:
-        """The terms that each row of a matrix has."""
+        """Return the terms of each row of a matrix."""
         names = self.get_feature_names_out()
         try:
             matrix = sparse.csr_matrix(check_array(X, accept_sparse="csr"))
@@ -257,25 +257,25 @@ class TermCounter(TransformerMixin, BaseEstimator):
 
     @property
     def n_terms_(self) -> int:
-        """The number of terms: the number of columns of what ``transform`` returns."""
+        """The number of terms, and of columns that ``transform`` returns."""
         if not self.__sklearn_is_fitted__():
             raise not_fitted(self)
         return len(self._terms)
 
     @property
     def terms(self) -> Terms:
-        """The terms as the kernels want them, in the order of the columns."""
+        """The terms in the form that the kernels use, in the order of the columns."""
         return self._known_terms()
 
     def restore_terms(self, terms: Iterable[str], n_documents: int) -> Self:
-        """Take terms in the order of columns, as a saved model has them, instead of fitting."""
+        """Set the terms of a saved model, in the order of the columns, instead of fitting."""
         self._terms = Terms.from_strings(list(terms))
         self.n_documents_ = n_documents
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        state.pop("_vocabulary", None)  # quick to build again
+        state.pop("_vocabulary", None)  # fast to build again
         return state
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -293,7 +293,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         return options.analysis_from(self.get_params(deep=False))
 
     def check_parameters(self) -> None:
-        """Check the parameters, and warn about them, before any text is read."""
+        """Check the parameters before any text is read; warn about those without effect."""
         options.check_limits(self.min_df, self.max_df, self.max_features)
         options.check_threads(self.n_threads)
         options.check_dtype(self.dtype)
@@ -312,18 +312,18 @@ class TermCounter(TransformerMixin, BaseEstimator):
     def _learn(
         self, raw_documents: Any, store: RowStore | None = None
     ) -> tuple[counting.Learned, Any]:
-        """Learn the terms of texts, keep those within the limits: what was learned, and which."""
+        """Learn the terms of texts; return what was learned, and which terms are kept."""
         learned = counting.learn(raw_documents, self._analysis(), self.n_threads, store)
         return learned, self.fit_learned(learned)
 
     def fit_learned(
         self, learned: counting.Learned, undercount: int = 0, *, growing: bool = False
     ) -> Int32s:
-        """Keep the terms within the limits, in sorted order, from what was learned of a corpus.
+        """Keep the learned terms that are within the limits, in sorted order.
 
-        ``undercount`` says that terms in no more documents than this may be missing, ``growing``
-        that more documents follow, so that ``min_df="auto"`` leaves out nothing. Returns which of
-        the learned terms were kept; of a given ``vocabulary`` all are.
+        Terms in at most ``undercount`` documents may be missing. ``growing`` means that more
+        documents follow, so ``min_df`` is not applied. Returns which of the learned terms were
+        kept; with a fixed ``vocabulary``, all are.
         """
         kept = np.arange(len(learned.terms), dtype=np.int32)
         if self.vocabulary is None:

@@ -1,8 +1,8 @@
-"""Counting a corpus on several threads: slices of documents in, rows of counts out.
+"""Count the terms of a corpus on several threads.
 
-Each thread has a table of terms of its own, so that no thread waits for another; the tables are
-merged once, at the end. Rows are written into the arrays that become the sparse matrix and are
-renumbered in place: holding parts beside the whole would double the memory.
+Each thread has its own table of terms, so that no thread waits for another; the tables are merged
+once, at the end. Rows are written into the arrays that become the sparse matrix and are renumbered
+in place, because a copy would double the memory.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 _SLICE_BYTES = {"word": 1 << 18, "char": 1 << 16, "char_wb": 1 << 16}
-_MAX_THREADS = 8  # each has its own table: more would cost memory and merging, and gain little
-_DIRECT_TYPES = (np.int64, np.int32, np.float64, np.float32)  # which the kernel is compiled for
-_SPARE = 2  # room for this many times what is expected: memory is taken only when written to
+_MAX_THREADS = 8  # each has its own table: more cost memory and merging, and gain little
+_DIRECT_TYPES = (np.int64, np.int32, np.float64, np.float32)  # the kernel is compiled for these
+_SPARE = 2  # allocate this many times the expected size; memory is used only when written to
 
 
 # -- learning and looking up terms ----------------------------------------------------------------
@@ -43,12 +43,12 @@ _SPARE = 2  # room for this many times what is expected: memory is taken only wh
 
 @dataclass
 class Learned:
-    """What a corpus taught: its terms, and in how many documents and how often each is."""
+    """The terms of a corpus, with their document frequencies and total counts."""
 
     terms: Terms
     documents: Ints
     totals: Ints
-    numbers: list[Int32s]  # of each table's terms in ``terms``
+    numbers: list[Int32s]  # for each table, the numbers of its terms in ``terms``
     n_documents: int
     n_stopped: int
 
@@ -63,7 +63,7 @@ def _threads(analysis: Analysis, n_threads: int | None) -> int | None:
 
 
 class _Learner:
-    """Counts slices into whichever table is free."""
+    """Counts slices of documents into a free table."""
 
     def __init__(self, analysis: Analysis, keep_rows: bool) -> None:
         self.analysis = analysis
@@ -81,7 +81,7 @@ class _Learner:
 def learn(
     documents: Any, analysis: Analysis, n_threads: int | None = None, store: RowStore | None = None
 ) -> Learned:
-    """Count documents and learn their terms; the rows go to ``store``, if there is one."""
+    """Count documents and learn their terms; rows are added to ``store`` if given."""
     learner = _Learner(analysis, store is not None)
     n_documents = n_stopped = 0
     slices = _slices(documents, analysis)
@@ -97,7 +97,7 @@ def learn(
 
 
 def _merged(tables: list[TermTable]) -> tuple[TermTable, list[Int32s]]:
-    """One table of all terms, and the numbers there of each table's terms."""
+    """Return one table of all terms, and for each table the numbers of its terms there."""
     table = tables[0]
     numbers: list[Int32s] = []
     for other in tables[1:]:
@@ -111,7 +111,7 @@ def _merged(tables: list[TermTable]) -> tuple[TermTable, list[Int32s]]:
 def look_up(
     documents: Any, analysis: Analysis, terms: Terms, store: RowStore, n_threads: int | None = None
 ) -> None:
-    """Count the known terms of documents into ``store``; the others are skipped."""
+    """Count the known terms of documents into ``store``; other terms are skipped."""
     known = terms.lookup()
     pool = Pool(partial(scratch, len(terms), np.int32))
 
@@ -131,7 +131,7 @@ def look_up(
 
 @dataclass
 class Rows:
-    """Counts of a slice of documents: terms numbered by one thread's table, or columns."""
+    """Counts of a slice of documents; terms are numbers in one thread's table, or columns."""
 
     table: int
     bounds: Ints
@@ -140,9 +140,9 @@ class Rows:
 
 
 def scratch(n_columns: int, dtype: npt.DTypeLike) -> tuple[Any, ...]:
-    """What a kernel needs to sort rows: a value for each column, a set of bits, and its summary.
+    """Return buffers for sorting rows: a value for each column, a bit set, and its summary.
 
-    Kernels reset it to zeros, so that all slices can share it.
+    Kernels reset them to zeros, so that they can be reused for every slice.
     """
     bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
     summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
@@ -150,7 +150,7 @@ def scratch(n_columns: int, dtype: npt.DTypeLike) -> tuple[Any, ...]:
 
 
 class RowStore:
-    """Rows one below the other; ``n_documents`` is their number, where that is known before."""
+    """Rows of counts, in order; ``n_documents`` is their expected number, if known."""
 
     def __init__(self, dtype: npt.DTypeLike, n_documents: int | None = None) -> None:
         self.dtype = np.dtype(dtype)
@@ -205,8 +205,8 @@ class RowStore:
         self._cuts[-1] = used
 
     def matrix(self, n_columns: int) -> sparse.csr_matrix:
-        """The rows as a CSR matrix, which takes over the store's memory."""
-        for array in (self._indices, self._data):  # no view is kept that could be left hanging
+        """Return the rows as a CSR matrix, which uses the memory of the store."""
+        for array in (self._indices, self._data):  # no views of them exist
             array.resize(self._cuts[-1], refcheck=False)
         lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths])
         large = self._cuts[-1] > np.iinfo(np.int32).max
@@ -220,9 +220,9 @@ class RowStore:
         return matrix
 
     def _make_room(self, used: int, needed: int) -> None:
-        """Larger arrays, as large as all documents will need if they are like those so far.
+        """Enlarge the arrays to the size that all documents need if they are like those so far.
 
-        Growing in place would be better, but ``ndarray.resize`` writes zeros to the new part.
+        ``ndarray.resize`` would not copy, but it writes zeros to the new part.
         """
         share = max((self._expected or 0) / max(self._seen, 1), 1)
         size = int(_SPARE * share * needed)
@@ -237,7 +237,7 @@ class RowStore:
 
 
 def default_threads() -> int:
-    """The threads that this process may use, up to where more stop helping.
+    """Return the number of threads that this process may use, at most eight.
 
     >>> default_threads() >= 1
     True
@@ -248,7 +248,7 @@ def default_threads() -> int:
 def in_threads(
     work: Callable[[In], Out], pieces: Iterable[In], n_threads: int | None
 ) -> Iterator[Out]:
-    """Results in order; only a few pieces are under way at any time.
+    """Yield results in order; only a few pieces are processed at a time.
 
     >>> list(in_threads(abs, [-1, 2], n_threads=2))
     [1, 2]
@@ -271,7 +271,7 @@ def in_threads(
 
 
 class Pool(Generic[Out]):
-    """Objects that one thread uses at a time; a new one is made when all others are in use."""
+    """Objects that one thread uses at a time; a new one is made if all are in use."""
 
     def __init__(self, make: Callable[[], Out]) -> None:
         self.made: list[Out] = []
@@ -281,7 +281,7 @@ class Pool(Generic[Out]):
 
     @contextmanager
     def one(self) -> Iterator[tuple[int, Out]]:
-        """The number of an object, and the object."""
+        """Borrow an object; yield its number and the object."""
         with self._lock:
             if not self._free:
                 self.made.append(self._make())

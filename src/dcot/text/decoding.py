@@ -1,4 +1,4 @@
-"""Files as lines of text: decompressed, decoded, and with the line number when that fails."""
+"""Read files as lines of text: decompress, decode, and report the line number on errors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import IO, Any, cast
 from dcot.errors import InvalidInputError, InvalidParameterError, MissingExtraError
 
 COMPRESSED = (".gz", ".zst", ".zstd")
-MAX_LINE_BYTES = 1 << 28  # a longer line is no text, but perhaps a compressed bomb
+MAX_LINE_BYTES = 1 << 28  # a longer line is not text, perhaps a decompression bomb
 _BOM = codecs.BOM_UTF8
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """A file as bytes, decompressed if its name ends in .gz or .zst."""
+    """Open a file as bytes, decompressed if its name ends in .gz, .zst or .zstd."""
     suffix = path.suffix.lower()
     with (
         gzip.open(path)
@@ -35,9 +35,9 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _open_zstd(path: Path) -> IO[bytes]:
-    """With Python 3.14's own module, its backport, or Arrow.
+    """Open a zstd file with the module of Python 3.14, its backport, or Arrow.
 
-    zstandard is no help: it reads no lines, and ends without an error where a file is cut off.
+    The zstandard package cannot read lines, and gives no error for a truncated file.
     """
     for module in ("compression.zstd", "backports.zstd", "pyarrow"):
         try:
@@ -51,7 +51,7 @@ def _open_zstd(path: Path) -> IO[bytes]:
 
 
 def check_encoding(encoding: str) -> str:
-    """The standard name of an encoding, or an error."""
+    """Return the standard name of an encoding; raise if it is unknown."""
     try:
         return codecs.lookup(encoding).name
     except (LookupError, TypeError):
@@ -62,7 +62,7 @@ def check_encoding(encoding: str) -> str:
 
 
 class DecodedFile:
-    """Lines of a file as text; ``number`` is that of the last line read."""
+    """Lines of a file as text; ``number`` is the number of the last line read."""
 
     def __init__(
         self, path: Path, stream: IO[bytes], errors: str = "strict", encoding: str = "utf-8"
@@ -102,7 +102,7 @@ class DecodedFile:
             return self._stream.readline(MAX_LINE_BYTES)
         except UnicodeDecodeError as error:
             raise self._undecodable(f"byte 0x{error.object[error.start]:02x}", b"") from error
-        except UnicodeError as error:  # UTF-16 without its mark
+        except UnicodeError as error:  # UTF-16 without a byte order mark
             raise self._undecodable(str(error), b"") from error
         except (EOFError, OSError, zlib.error) as error:
             raise self._damaged(error) from error
@@ -130,7 +130,7 @@ class DecodedFile:
 
 
 def _lines(stream: IO[bytes], encoding: str, errors: str) -> Iterator[str]:
-    """Lines with their ends, of a stream in any encoding."""
+    """Yield the lines of a stream in any encoding, with their line ends."""
     decoder = codecs.getincrementaldecoder(encoding)(errors)
     pieces: list[str] = []
     size = 0

@@ -1,7 +1,7 @@
-"""From whatever holds the texts to ``Texts``, batch by batch.
+"""Convert any supported input to batches of ``Texts``.
 
-Arrow arrays (and columns of pandas on Arrow) are used where they lie; everything else is read in
-batches of bounded size. Anything that is not text is refused with its position.
+Arrow arrays (and pandas columns based on Arrow) are used without a copy; everything else is read
+in batches of bounded size. A value that is not text raises an error with its position.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ADVICE = {
 
 
 def batches(documents: Any) -> Iterator[Texts]:
-    """Texts in order, from any kind of input.
+    """Yield texts in order, from any kind of input.
 
     >>> [batch.to_list() for batch in batches(text for text in ("a b", "c"))]
     [['a b', 'c']]
@@ -67,7 +67,7 @@ def batches(documents: Any) -> Iterator[Texts]:
 def is_text(documents: Any, empty: bool = False) -> bool:
     """Whether documents are texts, rather than rows of numbers.
 
-    ``empty`` is the answer for no documents. Nothing is read from generators: they are texts.
+    ``empty`` is returned if there are no documents. Generators are not read, and count as texts.
 
     >>> is_text(["a b"]), is_text([[0, 1]]), is_text(text for text in ("a", "b"))
     (True, False, True)
@@ -96,7 +96,7 @@ def is_text(documents: Any, empty: bool = False) -> bool:
 
 
 def number_of(documents: Any) -> int | None:
-    """How many documents there are, if that can be known without reading them.
+    """Return the number of documents, or None if it is not known without reading them.
 
     >>> number_of(["a", "b"]), number_of(iter(["a"]))
     (2, None)
@@ -108,7 +108,7 @@ def number_of(documents: Any) -> int | None:
 
 
 def slices(batches: Iterable[Texts], n_bytes: int = _SLICE_BYTES) -> Iterator[Texts]:
-    """Texts cut into pieces of about ``n_bytes``, without copying."""
+    """Split texts into pieces of about ``n_bytes``, without copying."""
     for texts in batches:
         ends = texts.bounds[1:]
         start = 0
@@ -124,7 +124,7 @@ def _module(value: Any) -> str:
 
 
 def _is_table(documents: Any) -> bool:
-    """Whether these are several columns, and not one."""
+    """Whether documents are a table, not a single column."""
     libraries = ("pandas", "polars", "pyarrow", "datasets")
     return _module(documents) in libraries and type(documents).__name__ in _TABLES
 
@@ -158,19 +158,19 @@ def _refuse_what_is_no_corpus(documents: Any) -> None:
 
 
 def _as_arrow(documents: Any) -> Any:
-    """An array of Arrow over the same memory, where the input is one already; None if it is not."""
+    """Return the input as an Arrow array over the same memory; None if it is not one."""
     if _module(documents) == "pyarrow":
         return documents
     if _module(documents) == "pandas" and hasattr(documents, "array"):
         array = documents.array
         if hasattr(array, "__arrow_array__") and str(documents.dtype) != "object":
-            with suppress(ImportError, ValueError):  # no pyarrow: pandas' own strings
+            with suppress(ImportError, ValueError):  # no pyarrow: plain pandas strings
                 return array.__arrow_array__()
     return None
 
 
 def _arrow_texts(array: Any) -> Iterator[Texts]:
-    """An array or chunked array of Arrow, whose bytes are not copied."""
+    """Yield the texts of an Arrow array or chunked array, without copying the bytes."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(array.type):
@@ -193,7 +193,7 @@ def _arrow_texts(array: Any) -> Iterator[Texts]:
 
 
 def _polars_texts(column: Any) -> Iterator[Texts]:
-    """A column of polars, some thousand texts at a time."""
+    """Yield the texts of a polars column, several thousand at a time."""
     import polars as pl
 
     if column.dtype == pl.Object:
@@ -219,7 +219,7 @@ def _wrong_column(kind: Any, decode: bool) -> InvalidTypeError:
 
 
 def _strings(documents: list[Any], position: int) -> Texts:
-    """Texts of a list, or the error that names its first document that is not text."""
+    """Return the texts of a list; raise an error that names the first document that is not text."""
     try:
         return Texts.of(documents)
     except (TypeError, AttributeError, UnicodeEncodeError):

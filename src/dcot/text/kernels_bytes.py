@@ -1,9 +1,8 @@
-"""Compiled loops over UTF-8 bytes: lower case, words, stop words, n-grams.
+"""Compiled loops over UTF-8 bytes: lower case, words, n-grams.
 
-Documents lie end to end in ``text``; document ``i`` is ``text[bounds[i]:bounds[i + 1]]``. Terms
-are spans of a buffer, ``starts[k]:ends[k]``, and document ``i`` has the spans
-``first[i]:first[i + 1]``. All release the interpreter lock, so that slices of a corpus run side by
-side.
+``text`` is the concatenation of all documents; document ``i`` is ``text[bounds[i]:bounds[i + 1]]``.
+Terms are spans of a buffer, ``starts[k]:ends[k]``, and document ``i`` has the spans
+``first[i]:first[i + 1]``. All kernels release the GIL, so that slices of a corpus run in parallel.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ kernel = njit(cache=True, nogil=True)
 
 @kernel
 def decode(text: Bytes, i: int) -> tuple[Any, int]:
-    """The code point at byte ``i`` of valid UTF-8, and how many bytes it takes."""
+    """Return the code point at byte ``i`` of valid UTF-8, and its number of bytes."""
     byte = np.int64(text[i])
     if byte < 0x80:
         return byte, 1
@@ -39,7 +38,7 @@ def decode(text: Bytes, i: int) -> tuple[Any, int]:
 
 @kernel
 def encode(code: int, out: Bytes, j: int) -> int:
-    """Write a code point at ``out[j:]``; the number of bytes written."""
+    """Write a code point to ``out[j:]``; return the number of bytes written."""
     if code < 0x80:
         out[j] = code
         return 1
@@ -61,7 +60,10 @@ def encode(code: int, out: Bytes, j: int) -> int:
 
 @kernel
 def lower_character(text: Bytes, i: int, out: Bytes, j: int, table: Any) -> tuple[int, int]:
-    """Lower the non-ASCII character at ``text[i]`` into ``out[j]``; bytes read and written."""
+    """Write the non-ASCII character at ``text[i]`` in lower case to ``out[j]``.
+
+    Returns the numbers of bytes read and written.
+    """
     code, width = decode(text, i)
     if code == 0x130:  # capital I with a dot: an i and a combining dot
         out[j] = 0x69
@@ -73,9 +75,9 @@ def lower_character(text: Bytes, i: int, out: Bytes, j: int, table: Any) -> tupl
 
 @kernel
 def lower_ascii(source: Bytes, target: Bytes) -> bool:
-    """Lower ASCII letters; whether there were only ASCII characters.
+    """Lower ASCII letters; return whether all characters are ASCII.
 
-    Plain loops over whole arrays, without branches: the compiler uses vector instructions.
+    The loop has no branches, so that the compiler can use vector instructions.
     """
     high = np.uint8(0)
     for i in range(len(source)):
@@ -87,7 +89,7 @@ def lower_ascii(source: Bytes, target: Bytes) -> bool:
 
 @kernel
 def lower(text: Bytes, bounds: Ints, table: Any) -> tuple[Any, Any]:
-    """Lower case, for texts without capital sigma; the new text and its bounds."""
+    """Lower texts without capital sigma; return the new text and its bounds."""
     out = np.empty(len(text), dtype=np.uint8)
     if lower_ascii(text, out):
         return out, bounds
@@ -115,15 +117,18 @@ def lower(text: Bytes, bounds: Ints, table: Any) -> tuple[Any, Any]:
 
 @kernel
 def one_run(text: Bytes, at: int, stop: int, table: Any) -> tuple[Any, ...]:
-    """The run of token characters from byte ``at``: where its token starts and ends, how many
-    characters it has, the flags seen, and where the run ends."""
+    """Read the run of token characters from byte ``at``.
+
+    Returns the start and end of its token, the number of characters, the flags seen, and the end
+    of the run.
+    """
     i = np.int64(at)
     code, width = decode(text, i)
     flags = table[code]
     start, end, length, kept, seen = i, i, 0, 0, np.uint8(0)
     while flags & 1:
         seen |= flags
-        if length == 0 and not flags & 2:  # a mark with nothing to sit on
+        if length == 0 and not flags & 2:  # a mark without a base character
             start = i + width
         else:
             length += 1
@@ -139,19 +144,19 @@ def one_run(text: Bytes, at: int, stop: int, table: Any) -> tuple[Any, ...]:
 
 @kernel
 def word_spans(text: Bytes, bounds: Ints, table: Any, shortest: int) -> Spans:
-    """Runs of token characters, at least ``shortest`` characters long.
+    """Return the runs of at least ``shortest`` token characters.
 
-    ``table`` holds the bits of ``characters``: INSIDE 1, START 2, END 4, VETO 8.
+    ``table`` holds the bits defined in ``patterns``: INSIDE 1, START 2, END 4, VETO 8.
     """
     starts = np.empty(len(text) // max(shortest, 1) + len(bounds), dtype=np.int32)
     ends = np.empty_like(starts)
     first = np.zeros_like(bounds)
-    quick = np.full(256, 255, dtype=np.uint8)  # by byte: flags of ASCII, 255 for all else
+    quick = np.full(256, 255, dtype=np.uint8)  # by byte: flags of ASCII, 255 for the rest
     quick[:128] = table[:128]
     one = np.uint64(1)
     n = np.int64(0)
     for doc in range(len(bounds) - 1):
-        # unsigned: a signed index is checked for being negative, byte by byte
+        # unsigned, because numba checks every signed index for being negative
         i, stop = np.uint64(bounds[doc]), np.uint64(bounds[doc + 1])
         while i < stop:
             flags = quick[text[i]]
@@ -185,8 +190,7 @@ def word_spans(text: Bytes, bounds: Ints, table: Any, shortest: int) -> Spans:
 def word_ngrams(
     text: Bytes, starts: Any, ends: Any, first: Ints, low: int, high: int
 ) -> tuple[Any, Any, Any, Any]:
-    """N-grams of words: the words are copied end to end, one space apart, so that each n-gram
-    is a span of the copy."""
+    """Return n-grams of words as spans of a copy in which words are separated by one space."""
     size, n_grams = np.int64(0), np.int64(0)
     for k in range(len(starts)):
         size += ends[k] - starts[k] + 1
@@ -221,7 +225,7 @@ def word_ngrams(
 
 @kernel
 def squeeze_spaces(text: Bytes, bounds: Ints, space: Any) -> tuple[Any, Any]:
-    """Two or more spaces of any kind become one plain space; a single one stays what it is."""
+    """Replace each run of two or more whitespace characters by one space."""
     out = np.empty(len(text), dtype=np.uint8)
     new_bounds = np.zeros_like(bounds)
     j = np.int64(0)
@@ -250,8 +254,10 @@ def squeeze_spaces(text: Bytes, bounds: Ints, space: Any) -> tuple[Any, Any]:
 
 @kernel
 def pad_words(text: Bytes, bounds: Ints, space: Any) -> tuple[Any, Any, Any]:
-    """Every word of ``str.split`` with a space before and after: the copy, where each padded
-    word begins in it (and where the last ends), and each document's first word."""
+    """Copy every word of ``str.split`` with a space before and after.
+
+    Returns the copy, the bounds of the padded words in it, and the first word of each document.
+    """
     out = np.empty(2 * len(text) + 2 * len(bounds), dtype=np.uint8)
     word_bounds = np.zeros(len(text) // 2 + len(bounds) + 1, dtype=np.int64)
     first = np.zeros_like(bounds)
@@ -288,12 +294,12 @@ def pad_words(text: Bytes, bounds: Ints, space: Any) -> tuple[Any, Any, Any]:
 
 @kernel
 def character_ngrams(text: Bytes, bounds: Ints, low: int, high: int, whole: bool) -> Spans:
-    """N-grams of the characters between each two bounds.
+    """Return n-grams of the characters between consecutive bounds.
 
-    With ``whole``, a piece shorter than n is one n-gram, counted once for all n: what ``char_wb``
-    does with short words.
+    With ``whole``, a piece of at most n characters is one n-gram, counted once for all n, as
+    ``char_wb`` does with short words.
     """
-    marks = np.empty(len(text) + 1, dtype=np.int32)  # where each character begins
+    marks = np.empty(len(text) + 1, dtype=np.int32)  # start of each character
     piece = np.zeros_like(bounds)
     m = np.int64(0)
     for p in range(len(bounds) - 1):

@@ -1,10 +1,10 @@
 """Compiled loops over terms: a hash table from byte strings to numbers, counting, sorting.
 
-A set of terms is ``arena`` (their bytes, end to end) and ``offsets`` (where each begins). Its hash
+A set of terms is ``arena`` (their concatenated bytes) and ``offsets`` (the start of each). Its hash
 table is ``slots``: 0 for an empty slot, else the upper half of the term's hash and, in the lower
-half, its number plus one. The halves are compared first and the bytes always, so that equal hashes
-cost time and never exactness. ``seed`` differs from process to process, so that nobody can choose
-words whose hashes all collide.
+half, its number plus one. The upper halves are compared first, then the bytes, so equal hashes cost
+time but give no wrong result. ``seed`` differs between processes, so that nobody can choose words
+whose hashes all collide.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _LOWER = np.uint64(0x00000000FFFFFFFF)
 _HALF = np.uint64(32)
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # every run of six bits in it is different
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # all its runs of six bits are different
 
 
 @kernel
 def hash_bytes(text: Bytes, start: int, end: int, seed: Any) -> Any:
-    """FNV-1a, then mixed so that both ends of the word are usable."""
+    """Return the FNV-1a hash, mixed so that its upper and lower bits are both usable."""
     value = seed
     for i in range(np.uint64(start), np.uint64(end)):
         value = (value ^ np.uint64(text[i])) * _PRIME
@@ -44,10 +44,10 @@ def hash_bytes(text: Bytes, start: int, end: int, seed: Any) -> Any:
 def find(
     text: Bytes, start: int, end: int, value: int, slots: Any, arena: Bytes, offsets: Ints
 ) -> Any:
-    """The number of a term, or ``-1 - slot`` with the empty slot where it belongs.
+    """Return the number of a term, or ``-1 - slot`` with the empty slot where it belongs.
 
-    Indices are unsigned: with signed ones numba checks each for being negative, and this loop
-    takes twice as long.
+    Indices are unsigned, because numba checks signed ones for being negative, which makes this loop
+    take twice as long.
     """
     mask = np.uint64(len(slots) - 1)
     slot = value & mask
@@ -70,7 +70,7 @@ def find(
 
 @kernel
 def build_slots(hashes: Any, n_terms: int, size: int) -> Any:
-    """A hash table of ``size`` (a power of two) slots over distinct terms."""
+    """Build a hash table of ``size`` (a power of two) slots over distinct terms."""
     slots = np.zeros(size, dtype=np.uint64)
     mask = np.uint64(size - 1)
     for term in range(n_terms):
@@ -83,7 +83,7 @@ def build_slots(hashes: Any, n_terms: int, size: int) -> Any:
 
 @kernel
 def hash_terms(arena: Bytes, offsets: Ints, seed: Any) -> Any:
-    """The hash of every term."""
+    """Return the hash of every term."""
     hashes = np.empty(len(offsets) - 1, dtype=np.uint64)
     for term in range(len(hashes)):
         hashes[term] = hash_bytes(arena, offsets[term], offsets[term + 1], seed)
@@ -94,7 +94,7 @@ def hash_terms(arena: Bytes, offsets: Ints, seed: Any) -> Any:
 def add_term(
     text: Bytes, start: int, end: int, value: int, slot: int, table: Any, n_terms: int
 ) -> bool:
-    """Write a new term into its empty slot, if there is room."""
+    """Write a new term to its empty slot; return False if the table is full."""
     slots, hashes, arena, offsets = table
     begin = offsets[n_terms]
     if n_terms >= len(hashes) or begin + end - start > len(arena):
@@ -123,10 +123,10 @@ def count_new(
     terms: Any,
     counts: Any,
 ) -> bool:
-    """Count the terms of each document, learning new ones, until done or out of room.
+    """Count the terms of each document and add new ones, until done or the table is full.
 
     ``progress`` holds the next document, the number of terms and the number of entries. Returns
-    whether all is done; if not, the caller makes room and calls again.
+    whether all documents are done; if not, the caller enlarges the table and calls again.
     """
     slots, _, arena, offsets = table
     n_terms, n = progress[1], progress[2]
@@ -161,7 +161,7 @@ def count_new(
 
 @kernel
 def bit_places() -> Any:
-    """The place of a lone bit, found by the upper six bits of its product with _DE_BRUIJN."""
+    """Return the position of a single bit, by the upper six bits of its product with _DE_BRUIJN."""
     places = np.zeros(64, dtype=np.int64)
     for place in range(64):
         places[((_ONE << np.uint64(place)) * _DE_BRUIJN) >> np.uint64(58)] = place
@@ -170,7 +170,7 @@ def bit_places() -> Any:
 
 @kernel
 def mark(number: int, bits: Any, summary: Any) -> None:
-    """Add a number to a set of bits; a second set says which words of the first are not zero."""
+    """Add a number to a bit set; ``summary`` marks the words of ``bits`` that are not zero."""
     word = number >> 6
     bits[word] |= _ONE << np.uint64(number & 63)
     summary[word >> 6] |= _ONE << np.uint64(word & 63)
@@ -178,7 +178,7 @@ def mark(number: int, bits: Any, summary: Any) -> None:
 
 @kernel
 def take_marked(bits: Any, summary: Any, places: Any, out: Any, n: int) -> None:
-    """Write the numbers of a set to ``out[n:]`` in order and empty it: sorting in linear time."""
+    """Write the numbers of a bit set to ``out[n:]`` in sorted order, and clear the set."""
     for top in range(len(summary)):
         words = summary[top]
         summary[top] = _NONE
@@ -209,7 +209,7 @@ def count_known(
     bits: Any,
     summary: Any,
 ) -> tuple[Any, Any, Any]:
-    """Count the terms of each document that the table knows: row bounds, sorted terms, counts.
+    """Count the known terms of each document; return row bounds, sorted terms and counts.
 
     ``tallies``, ``bits`` and ``summary`` are all zeros, before and after.
     """
@@ -240,7 +240,7 @@ def count_known(
 def find_terms(
     text: Bytes, bounds: Ints, slots: Any, arena: Bytes, offsets: Ints, seed: Any, found: Any
 ) -> None:
-    """Write the number of each term that the table knows; ``found`` keeps the rest."""
+    """Write the numbers of the known terms to ``found``; other entries are not changed."""
     for k in range(len(found)):
         value = hash_bytes(text, bounds[k], bounds[k + 1], seed)
         term = find(text, bounds[k], bounds[k + 1], value, slots, arena, offsets)
@@ -259,7 +259,7 @@ def drop_known(
     offsets: Ints,
     seed: Any,
 ) -> Any:
-    """Remove the spans that the table knows (stop words), in place; each document's new first."""
+    """Remove the spans of known terms (stop words) in place; return the new ``first``."""
     new_first = np.zeros_like(first)
     n = np.int64(0)
     for doc in range(len(first) - 1):
@@ -277,7 +277,7 @@ def drop_known(
 def merge_terms(
     arena: Bytes, hashes: Any, offsets: Ints, progress: Ints, table: Any, numbers: Any
 ) -> bool:
-    """Add terms to a table and note their numbers there, until done or out of room.
+    """Add terms to a table and write their numbers, until done or the table is full.
 
     ``progress`` holds the next term to add and the number of terms in the table.
     """
@@ -298,7 +298,7 @@ def merge_terms(
 
 @kernel
 def prefixes(arena: Bytes, offsets: Ints) -> Any:
-    """The first eight bytes of every term as a number that sorts as they do."""
+    """Return the first eight bytes of every term as a number with the same sort order."""
     keys = np.zeros(len(offsets) - 1, dtype=np.uint64)
     for term in range(len(keys)):
         key = _NONE
@@ -324,7 +324,7 @@ def comes_before(a: int, b: int, arena: Bytes, offsets: Ints) -> bool:
 
 @kernel
 def merge_sort(order: Any, low: int, high: int, spare: Any, arena: Bytes, offsets: Ints) -> None:
-    """Sort ``order[low:high]`` by the terms' bytes, bottom up."""
+    """Sort ``order[low:high]`` by the bytes of the terms, bottom up."""
     width = 1
     while width < high - low:
         for left in range(low, high, 2 * width):
@@ -345,7 +345,7 @@ def merge_sort(order: Any, low: int, high: int, spare: Any, arena: Bytes, offset
 
 @kernel
 def settle_ties(order: Any, keys: Any, arena: Bytes, offsets: Ints) -> None:
-    """Finish a sort by prefixes: put terms with the same first eight bytes in order."""
+    """Finish a sort by prefixes: sort terms with the same first eight bytes."""
     spare = np.empty_like(order)
     low = 0
     while low < len(order):
@@ -359,7 +359,7 @@ def settle_ties(order: Any, keys: Any, arena: Bytes, offsets: Ints) -> None:
 
 @kernel
 def take_terms(arena: Bytes, offsets: Ints, order: Any) -> tuple[Any, Any]:
-    """The chosen terms, end to end in the chosen order."""
+    """Return ``arena`` and ``offsets`` of the chosen terms, in the chosen order."""
     new_offsets = np.zeros(len(order) + 1, dtype=np.int64)
     for k in range(len(order)):
         new_offsets[k + 1] = new_offsets[k] + offsets[order[k] + 1] - offsets[order[k]]
@@ -375,9 +375,9 @@ def take_terms(arena: Bytes, offsets: Ints, order: Any) -> tuple[Any, Any]:
 def renumber_rows(
     lengths: Ints, indices: Any, data: Any, columns: Any, values: Any, bits: Any, summary: Any
 ) -> None:
-    """Turn rows of terms into rows of sorted columns, in place; terms with column -1 are dropped.
+    """Replace terms by sorted columns in each row, in place; terms with column -1 are dropped.
 
-    ``lengths`` are those of the rows, before and after. ``values`` has room for every column;
+    ``lengths`` are the row lengths, before and after. ``values`` has one entry per column;
     ``bits`` and ``summary`` are all zeros, before and after.
     """
     places = bit_places()

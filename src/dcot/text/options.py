@@ -1,4 +1,4 @@
-"""The parameters of a term counter, checked before any text is read."""
+"""Check the parameters of a term counter before any text is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dcot.text.batch import Texts
 from dcot.text.patterns import DEFAULT_PATTERN, compile_pattern
 from dcot.text.terms import Terms
 
-# Limits far above any use, so that sizes computed from them cannot overflow.
+# Limits far above normal use, so that sizes computed from them cannot overflow.
 MAX_NGRAM = 1000
 MAX_WORD_LENGTH = 1000
 MAX_THREADS = 1024
@@ -25,7 +25,7 @@ _ACCENTS = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 
 
 def analysis_from(parameters: Mapping[str, Any]) -> Analysis:
-    """An analysis from the parameters of a ``TermCounter``."""
+    """Build an analysis from the parameters of a ``TermCounter``."""
     check_flags(parameters, "lowercase", "binary", "grow_vocabulary")
     _check_choices(parameters)
     analyzer, accents = parameters["analyzer"], parameters["strip_accents"]
@@ -63,7 +63,7 @@ def _check_choices(parameters: Mapping[str, Any]) -> None:
 
 
 def ngrams(ngram_range: Any) -> tuple[int, int]:
-    """Two whole numbers, the first at least 1 and not above the second."""
+    """Check ``ngram_range``, and return it as two integers."""
     try:
         low, high = ngram_range
         fine = all(isinstance(n, Integral) for n in (low, high)) and 1 <= low <= high <= MAX_NGRAM
@@ -78,7 +78,7 @@ def ngrams(ngram_range: Any) -> tuple[int, int]:
 
 
 def stop_list(stop_words: Any) -> frozenset[str]:
-    """The words to leave out.
+    """Return the set of stop words.
 
     >>> "the" in stop_list("english"), len(stop_list(None))
     (True, 0)
@@ -102,7 +102,7 @@ def stop_list(stop_words: Any) -> frozenset[str]:
 
 
 def fixed_terms(vocabulary: Any) -> Terms:
-    """Terms in column order, from a list, a set (sorted) or a mapping of terms to columns."""
+    """Return terms in column order, from a list, a set (sorted) or a mapping to columns."""
     if isinstance(vocabulary, str) or not isinstance(vocabulary, Iterable):
         raise InvalidTypeError(
             "vocabulary must be a list of terms or a mapping of terms to columns, got "
@@ -155,12 +155,12 @@ def _in_column_order(vocabulary: Mapping[str, int]) -> list[str]:
     return sorted(vocabulary, key=lambda term: vocabulary[term])
 
 
-# From this many documents on, ``min_df="auto"`` leaves out terms that only one of them has.
+# From this many documents on, ``min_df="auto"`` drops terms that are in only one document.
 MANY_DOCUMENTS = 1000
 
 
 def document_limits(min_df: Any, max_df: Any, n_documents: int) -> tuple[float, float]:
-    """The fewest and most documents a term may be in."""
+    """Return the minimum and maximum number of documents for a term."""
     if isinstance(min_df, str):  # "auto"
         min_df = 2 if n_documents >= MANY_DOCUMENTS else 1
     fewest = min_df if isinstance(min_df, Integral) else min_df * n_documents
@@ -169,7 +169,7 @@ def document_limits(min_df: Any, max_df: Any, n_documents: int) -> tuple[float, 
 
 
 def check_limits(min_df: Any, max_df: Any, max_features: Any) -> None:
-    """Fractions in [0, 1], or whole numbers of at least 1; ``min_df`` may be ``"auto"``."""
+    """Check that limits are fractions in [0, 1] or integers of at least 1, or ``"auto"``."""
     for name, value in (("min_df", min_df), ("max_df", max_df)):
         if name == "min_df" and isinstance(value, str) and value == "auto":
             continue
@@ -196,19 +196,19 @@ def _at_least_one(name: str, value: Any, most: int = 2**31 - 1) -> int | None:
 
 
 def check_threads(n_threads: Any) -> None:
-    """None or a whole number from 1 to 1024."""
+    """Check that ``n_threads`` is None or an integer from 1 to 1024."""
     _at_least_one("n_threads", n_threads, MAX_THREADS)
 
 
 def check_flags(parameters: Mapping[str, Any], *names: str) -> None:
-    """True or False, nothing else."""
+    """Check that the named parameters are True or False."""
     for name in names:
         if not isinstance(parameters[name], bool | np.bool_):
             raise InvalidParameterError(f"{name} must be True or False, got {parameters[name]!r}")
 
 
 def check_dtype(dtype: Any) -> None:
-    """A type of whole or floating-point numbers."""
+    """Check that ``dtype`` is an integer or floating-point type."""
     try:
         kind = np.dtype(dtype).kind
     except (TypeError, ValueError):
@@ -220,9 +220,9 @@ def check_dtype(dtype: Any) -> None:
 
 
 def chosen_terms(documents: Any, totals: Any, limits: tuple[float, float], most: int | None) -> Any:
-    """Which terms stay, as a mask; ``documents`` and ``totals`` are those of the sorted terms.
+    """Return a mask of the terms to keep, from document frequencies and totals in sorted order.
 
-    Ties at the edge of ``max_features`` fall as they do in scikit-learn: to NumPy's argsort.
+    Ties at the limit of ``max_features`` are broken as in scikit-learn, by NumPy's argsort.
     """
     mask = (documents >= limits[0]) & (documents <= limits[1])
     if most is not None and mask.sum() > most:
@@ -233,7 +233,7 @@ def chosen_terms(documents: Any, totals: Any, limits: tuple[float, float], most:
 
 
 def sum_type(dtype: Any) -> Any:
-    """The type in which SciPy sums counts of this type: sorting ties depends on it."""
+    """Return the type in which SciPy sums counts of this type; the order of ties depends on it."""
     dtype = np.dtype(dtype)
     if dtype.kind == "u":
         return np.uint
@@ -241,11 +241,11 @@ def sum_type(dtype: Any) -> Any:
 
 
 def refuse_limits_while_growing(parameters: Mapping[str, Any]) -> None:
-    """Which terms pass a limit would depend on how the documents were cut into batches."""
+    """Reject limits while the vocabulary grows: their result would depend on the batches."""
     limits = {"min_df": 1, "max_df": 1.0, "max_features": None}
     for name, default in limits.items():
         value = parameters[name]
-        if name == "min_df" and value == "auto":  # leaves out nothing while the vocabulary grows
+        if name == "min_df" and value == "auto":  # drops nothing while the vocabulary grows
             continue
         if value != default or type(value) is not type(default):  # 1 and 1.0 differ here
             raise InvalidParameterError(
@@ -256,7 +256,7 @@ def refuse_limits_while_growing(parameters: Mapping[str, Any]) -> None:
 
 
 def warn_about(parameters: Mapping[str, Any], analysis: Analysis) -> None:
-    """Warn about parameters that have no effect, or not the one that was meant."""
+    """Warn about parameters that have no effect or an unintended one."""
     if analysis.analyzer != "word":
         defaults = {"stop_words": None, "token_pattern": DEFAULT_PATTERN, "min_word_length": None}
         for name, default in defaults.items():
@@ -265,7 +265,7 @@ def warn_about(parameters: Mapping[str, Any], analysis: Analysis) -> None:
     if callable(analysis.analyzer) and analysis.ngram_range != (1, 1):
         _warn("ngram_range has no effect: the analyzer is a function")
     vocabulary = parameters["vocabulary"]
-    # an iterator can be read once, and not here
+    # an iterator can be read only once, so not here
     readable = isinstance(vocabulary, Collection)
     if readable and analysis.lowercase and not callable(analysis.analyzer):
         terms = (term for term in vocabulary if isinstance(term, str))
@@ -280,7 +280,7 @@ def warn_about(parameters: Mapping[str, Any], analysis: Analysis) -> None:
 
 
 def _warn_about_stop_words(analysis: Analysis, stop_words: Terms) -> None:
-    """Stop words that are split, such as "don't" into "don", let their parts through."""
+    """Warn about stop words that are split, such as "don't", into words that are kept."""
     plain = replace(analysis, stop_words=None, ngram_range=(1, 1))
     words = stop_words.strings()
     spans = plain.spans(Texts.of(words))
@@ -299,7 +299,7 @@ def _warn(message: str) -> None:
 
 
 def nothing_found(n_documents: int, n_stopped: int, has_stop_words: bool) -> InvalidInputError:
-    """The error for a corpus without terms."""
+    """Return the error for a corpus without terms."""
     stopped = f"stop_words dropped all {n_stopped:,} words that " if has_stop_words else ""
     nothing = "" if has_stop_words else " nothing"
     if n_documents == 0:
@@ -311,7 +311,7 @@ def nothing_found(n_documents: int, n_stopped: int, has_stop_words: bool) -> Inv
 
 
 def nothing_kept(documents: Any, parameters: Mapping[str, Any], n_documents: int) -> Exception:
-    """The error for terms that were all dropped, with the setting that dropped them."""
+    """Return the error for a corpus whose terms were all dropped by the limits."""
     fewest, most = document_limits(parameters["min_df"], parameters["max_df"], n_documents)
     rare, common = int((documents < fewest).sum()), int((documents > most).sum())
     impossible = (

@@ -1,4 +1,4 @@
-"""Texts and other columns of parquet files, which polars reads."""
+"""Read texts and other columns of parquet files with polars."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dcot.errors import InvalidInputError
 
 
 def columns(path: Path) -> list[str]:
-    """The names of the columns."""
+    """Return the names of the columns."""
     with _explained(path):
         return list(pl.scan_parquet(path, glob=False).collect_schema().names())
 
 
 def n_rows(path: Path) -> int:
-    """How many rows there are."""
+    """Return the number of rows."""
     with _explained(path):
         return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
 
@@ -31,10 +31,10 @@ def frames(
     missing: str | None = None,
     part: tuple[int, int] | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """Frames of at most ``batch_size`` rows: the column ``text``, joined, then the others.
+    """Yield frames of at most ``batch_size`` rows: the joined column ``text``, then the others.
 
-    ``missing`` stands for missing texts; None refuses them. ``part`` is the first row to read and
-    the one after the last.
+    ``missing`` replaces missing texts; None raises an error instead. ``part`` is the first row to
+    read and the one after the last.
     """
     frame = pl.scan_parquet(path, glob=False)
     start = 0
@@ -90,7 +90,7 @@ def _batches(frame: pl.LazyFrame, batch_size: int) -> Iterator[pl.DataFrame]:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Errors of polars, which do not name the file; its panics are not even Exceptions."""
+    """Convert errors of polars to errors that name the file; its panics are BaseExceptions."""
     try:
         yield
     except BaseException as error:

@@ -1,7 +1,7 @@
 r"""Token patterns: a compiled loop for simple ones, Python's ``re`` for all others.
 
 Simple patterns are runs of one class of characters, such as the default pattern, ``[a-z]{3,}`` or
-``\S+``. Both ways find the same tokens. The classes of characters come first.
+``\S+``. Both ways find the same tokens.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ JOINERS = "\u200c\u200d"  # zero width non-joiner and joiner: inside Persian and
 INSIDE = 1  # part of a run of token characters
 START = 2  # a token may begin here
 END = 4  # a token may end here
-VETO = 8  # its whole run is not a token
+VETO = 8  # a run that contains it is not a token
 
 
 @cache
 def all_characters() -> str:
-    """Every code point in order, surrogates included, as one string."""
+    """Return all code points in order, including surrogates, as one string."""
     codes = np.arange(N_CHARACTERS, dtype="<u4")
     return codes.tobytes().decode("utf-32-le", "surrogatepass")
 
 
-@lru_cache(maxsize=32)  # of patterns that users write, and a table is a megabyte
+@lru_cache(maxsize=32)  # patterns come from users, and a table takes a megabyte
 def members(one_character_pattern: str) -> BoolTable:
-    """Which characters a one-character pattern matches, such as ``\\w`` or ``(?a:\\d)``."""
+    """Return which characters match a one-character pattern, such as ``\\w`` or ``(?a:\\d)``."""
     table = np.zeros(N_CHARACTERS, dtype=np.bool_)
     for run in re.finditer(f"(?:{one_character_pattern})+", all_characters()):
         table[run.start() : run.end()] = True
@@ -51,9 +51,9 @@ def members(one_character_pattern: str) -> BoolTable:
 
 @cache
 def marks() -> BoolTable:
-    """Combining marks: vowel signs, accents, variation selectors.
+    """Return which characters are combining marks: vowel signs, accents, variation selectors.
 
-    Only the planes that hold any are asked; a test checks the others.
+    Only the planes that have marks are searched; a test checks the others.
     """
     table = np.zeros(N_CHARACTERS, dtype=np.bool_)
     for start, stop in ((0, 0x20000), (0xE0000, 0xF0000)):
@@ -65,10 +65,10 @@ def marks() -> BoolTable:
 
 @cache
 def lower_table() -> CodeTable:
-    """The lower case of each character up to the last that has one.
+    """Return the lower case of each character, up to the last that has one.
 
-    ``CAPITAL_I_WITH_DOT`` and ``CAPITAL_SIGMA`` are not one character to one: the kernel writes
-    out the first, and texts with the second go through ``str.lower``.
+    Two characters do not fit in the table: the kernel handles ``CAPITAL_I_WITH_DOT``, and texts
+    with ``CAPITAL_SIGMA`` are lowered with ``str.lower``.
     """
     special = [ord(CAPITAL_I_WITH_DOT), ord(CAPITAL_SIGMA)]
     codes = np.delete(np.arange(N_CHARACTERS, dtype="<u4"), special)
@@ -82,12 +82,12 @@ def lower_table() -> CodeTable:
 
 @cache
 def space_table() -> ByteTable:
-    """1 where ``str.isspace`` (and so ``\\s`` and ``str.split``) says yes."""
+    """Return a table with 1 for whitespace, as in ``str.isspace``, ``\\s`` and ``str.split``."""
     return members(r"\s").astype(np.uint8)
 
 
 def run_table(good: BoolTable, inside: BoolTable) -> ByteTable:
-    """A token is a run of ``inside`` characters that are all ``good``."""
+    """Return a table for tokens that are runs of ``inside`` characters, all of them ``good``."""
     table = np.zeros(N_CHARACTERS, dtype=np.uint8)
     table[inside] = INSIDE | VETO
     table[good & inside] = INSIDE | START | END
@@ -96,7 +96,10 @@ def run_table(good: BoolTable, inside: BoolTable) -> ByteTable:
 
 @cache
 def unicode_word_table() -> ByteTable:
-    """A word begins with a word character, keeps marks and joiners, ends with no joiner."""
+    """Return a table for words that start with a word character and may contain marks and joiners.
+
+    A word does not end with a joiner.
+    """
     table = np.zeros(N_CHARACTERS, dtype=np.uint8)
     table[marks()] = INSIDE | END
     table[[ord(joiner) for joiner in JOINERS]] = INSIDE
@@ -108,7 +111,7 @@ DEFAULT_PATTERN = r"(?u)\b\w\w+\b"
 UNICODE_PATTERN = "unicode"
 MAX_PATTERN_CHARACTERS = 10_000
 
-# One class of characters, and how often it is repeated.
+# One class of characters, and its repeat.
 _PIECE = re.compile(
     r"""
     (?P<members> \\[wWdDsS] | \[ \^? \]? (?: \\. | [^\\\[\]] )* \] | [^\W_] | \. )
@@ -122,7 +125,7 @@ _FLAGS = re.compile(r"\(\?([aus]+)\)")
 
 @dataclass(frozen=True)
 class RunPattern:
-    """Tokens are runs of characters, by the bits in ``characters``."""
+    """Tokens that are runs of characters, given by the bits in ``table``."""
 
     table: ByteTable
     shortest: int
@@ -131,9 +134,9 @@ class RunPattern:
 TokenPattern = RunPattern | re.Pattern[str]
 
 
-@lru_cache(maxsize=16)  # the tables are large, and transform is called often
+@lru_cache(maxsize=16)  # the tables are large, and ``transform`` is called often
 def compile_pattern(token_pattern: str, min_word_length: int | None = None) -> TokenPattern:
-    r"""The fastest way to run a pattern.
+    r"""Return the pattern as runs of characters if possible, else compiled by ``re``.
 
     >>> compile_pattern(r"[a-z]+").shortest
     1
@@ -175,7 +178,7 @@ def _compiled(token_pattern: str) -> re.Pattern[str]:
 
 
 def _as_run(token_pattern: str) -> RunPattern | None:
-    r"""The pattern as runs of one class, with ``\b`` on both sides or on none."""
+    r"""Return the pattern as runs of one class, with ``\b`` on both sides or on none, or None."""
     flags = _FLAGS.match(token_pattern)
     body = token_pattern[flags.end() :] if flags else token_pattern
     bounded = len(body) > 4 and body.startswith(r"\b") and body.endswith(r"\b")
@@ -192,7 +195,10 @@ def _as_run(token_pattern: str) -> RunPattern | None:
 
 
 def _pieces(body: str) -> list[tuple[str, int, int | None]]:
-    """The classes in a pattern with their fewest and most repeats; empty if there is more to it."""
+    """Return the classes of a pattern with their minimum and maximum repeats.
+
+    The list is empty if the pattern has anything else.
+    """
     pieces: list[tuple[str, int, int | None]] = []
     position = 0
     while position < len(body):

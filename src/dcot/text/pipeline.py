@@ -1,4 +1,4 @@
-"""From texts to weighted terms: count, then weigh. The one place that does both."""
+"""Turn texts into weighted terms: count, then weight."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LEARNING_ONLY = {
 
 @dataclass(frozen=True)
 class TextPipeline:
-    """A counter, and the weighting of its counts.
+    """A counter and a weighting of its counts.
 
     >>> TextPipeline(TermCounter(), TermWeighting("binary")).fit_transform(["a tea", "tea tea"]).nnz
     2
@@ -64,23 +64,23 @@ class TextPipeline:
         return self.weighting.fit_transform(self.counter.fit_transform(texts))
 
     def partial_fit_transform(self, texts: Any) -> sparse.csr_matrix:
-        """Add terms that are new; document frequencies stay as the first call found them."""
+        """Add new terms; document frequencies do not change after the first call."""
         if hasattr(texts, "__iter__") and not hasattr(texts, "__len__"):
             texts = list(texts)  # they are read twice
         counts = self.counter.partial_fit(texts).transform(texts)
         return self.weighting.partial_fit(counts).transform(counts)
 
     def transform(self, texts: Any) -> sparse.csr_matrix:
-        """Weighted terms of texts; no texts give a matrix without rows."""
+        """Return the weighted terms of texts; without texts, a matrix without rows."""
         return self.weigh(self.counter.transform(texts))
 
     def weigh(self, counts: Any) -> sparse.csr_matrix:
-        """Weights of counts; columns beyond the known terms are left out."""
+        """Return the weights of counts; columns beyond the known terms are dropped."""
         counts = counts[:, : len(self.weighting.idf_)]
         return self.weighting.transform(counts) if counts.shape[0] else counts
 
     def fingerprint(self) -> list[Any]:
-        """Everything that decides on the weighted terms of a text."""
+        """Return everything that determines the weighted terms of a text."""
         given = self.counter.get_params(deep=False)
         return [
             self.weighting.get_params(deep=False),
@@ -93,7 +93,7 @@ class TextPipeline:
     # -- saving ---------------------------------------------------------------------------------
 
     def saved(self, contents: Contents) -> dict[str, Any]:
-        """Put terms and weights into ``contents``; the settings are returned."""
+        """Write terms and weights to ``contents``, and return the settings."""
         counter, weighting = self.counter.get_params(), self.weighting.get_params()
         contents.vocabulary = self.terms.tolist()
         contents.arrays["idf"] = np.asarray(self.weighting.idf_, dtype=np.float64)
@@ -112,7 +112,7 @@ class TextPipeline:
 
     @classmethod
     def from_saved(cls, contents: Contents, settings: Mapping[str, Any], n_terms: int) -> Self:
-        """The pipeline that ``saved`` described, fitted."""
+        """Return the fitted pipeline from the result of ``saved``."""
         if contents.vocabulary is None:
             raise ModelFormatError(f"the vocabulary is missing{DAMAGED}")
         check_vocabulary(contents.vocabulary, n_terms)
@@ -120,7 +120,7 @@ class TextPipeline:
         counter: TermCounter = build(TermCounter, counting)
         if setting(counting, "vocabulary_given", bool):
             counter.set_params(vocabulary=contents.vocabulary)
-        counter._analysis()  # refuses settings that no text could be counted with
+        counter._analysis()  # raises an error for invalid settings
         check_threads(counter.n_threads)
         if np.dtype(counter.dtype).kind not in "iuf":
             raise ModelFormatError(f"counts cannot be {counter.dtype!r:.60}{DAMAGED}")
@@ -143,21 +143,21 @@ Ints = npt.NDArray[np.int64]
 
 # Share of the allowed memory for terms while the vocabulary is chosen.
 VOCABULARY_SHARE = 0.1
-# Bytes per term in a table, including room to grow.
+# Bytes per term in a table, including spare capacity.
 TERM_BYTES = 160
 _FEWEST_TERMS = 1000
 
 
 @dataclass
 class Tally:
-    """Terms so far, in how many documents and how often each is."""
+    """The terms so far, with their document frequencies and total counts."""
 
     table: TermTable
     n_documents: int = 0
     n_stopped: int = 0
     undercount: int = 0
 
-    def __getstate__(self) -> dict[str, Any]:  # what is sent between processes
+    def __getstate__(self) -> dict[str, Any]:  # sent between processes
         n = self.table.n_terms
         terms = self.table.terms()
         counts = self.table.documents[:n].copy(), self.table.totals[:n].copy()
@@ -187,12 +187,12 @@ def table_of(terms: Terms, documents: Ints, totals: Ints) -> TermTable:
 
 @dataclass
 class VocabularySum:
-    """All terms of the texts, or as many as there is room for.
+    """Collects all terms of the texts, or the most frequent if there are too many.
 
     Attributes
     ----------
-    counter : says what a term is
-    capacity : the most terms at a time
+    counter : defines the terms
+    capacity : maximum number of terms at a time
     """
 
     counter: TermCounter
@@ -222,7 +222,7 @@ class VocabularySum:
         if n <= self.capacity:
             return total
         documents, totals = total.table.documents[:n], total.table.totals[:n]
-        room = max(self.capacity // 2, 1)  # to half: dropping one term at a time would be too slow
+        room = max(self.capacity // 2, 1)  # halve, because dropping one term at a time is too slow
         cut = int(np.partition(documents, n - room - 1)[n - room - 1])
         kept = np.flatnonzero(documents > cut)
         terms = total.table.terms().take(kept)
@@ -239,7 +239,7 @@ def _take(table: TermTable, terms: Terms, documents: Ints, totals: Ints) -> None
 
 @dataclass
 class KnownSum:
-    """In how many documents, and how often, each known term is; and the number of documents."""
+    """Sums document frequencies and total counts of known terms, and the number of documents."""
 
     counter: TermCounter
     terms: Terms
@@ -263,7 +263,7 @@ class KnownSum:
 
 @dataclass
 class Counted:
-    """Counts of the terms that were kept, in the order of the columns."""
+    """Counts of the kept terms, in the order of the columns."""
 
     n_documents: int
     documents: Ints
@@ -271,10 +271,10 @@ class Counted:
 
 
 def fit_counter(counter: TermCounter, texts: Passes, memory: float) -> Counted:
-    """Learn the counter's vocabulary from passes over texts, within this many bytes.
+    """Learn the counter's vocabulary from passes over texts, within ``memory`` bytes.
 
-    ``counter.undercount_`` is 0 if all terms fitted; else terms in no more documents than this may
-    be missing.
+    ``counter.undercount_`` is 0 if all terms fit in memory. Otherwise terms in at most this many
+    documents may be missing.
     """
     undercount = 0
     if counter.vocabulary is not None:
@@ -293,7 +293,7 @@ def fit_counter(counter: TermCounter, texts: Passes, memory: float) -> Counted:
 
 
 def _counted(counter: TermCounter, terms: Terms, texts: Passes, title: str) -> counting.Learned:
-    """Known terms, counted exactly."""
+    """Count known terms exactly."""
     ((documents, totals, n),) = texts.totals([KnownSum(counter, terms)], title)
     return counting.Learned(terms, documents, totals, [], n, 0)
 
@@ -304,7 +304,7 @@ def _analysis(counter: TermCounter) -> Analysis:
 
 @dataclass
 class CountAndWeight:
-    """A step of a pass: from texts to weighted terms."""
+    """A step of a pass that turns texts into weighted terms."""
 
     pipeline: TextPipeline
     dtype: Any
@@ -322,15 +322,15 @@ def fit_texts(
     sample_weight: Any = None,
     sparse_parts: bool = False,
 ) -> FittedDCoT:
-    """Learn from passes over batches of texts, made here or on a cluster.
+    """Learn from passes over batches of texts, locally or on a cluster.
 
     Parameters
     ----------
     texts : passes over batches of texts
-    pipeline : a counter and a weighting, not fitted yet; they are when this returns
+    pipeline : a counter and a weighting, which are fitted here
     options : the settings; prototypes may be terms
-    dtype : the precision to compute in; None takes that of the counter
-    sample_weight : how often each text counts for dCoT, or None for once
+    dtype : the dtype to compute in; None chooses it by that of the counter
+    sample_weight : weight of each text for dCoT, or None for 1
     sparse_parts : whether partial sums are sent between machines
     """
     if not texts.rereadable:

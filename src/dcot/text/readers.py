@@ -1,7 +1,7 @@
-"""Texts from files: folders of .txt, .jsonl, .csv, .tsv and .parquet, plain or compressed.
+"""Read texts from files: folders of .txt, .jsonl, .csv, .tsv and .parquet, plain or compressed.
 
-Files are read in batches of bounded size, as often as needed: a reader can be used in place of a
-list of texts.
+Files are read in batches of bounded size, as often as needed, so that a reader can replace a list
+of texts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BATCH_CHARACTERS = 1 << 20
 class TextFiles:
     """Texts in files, to be read again and again; made by :func:`read_texts`.
 
-    Iterating gives strings. ``batches()`` gives :class:`Texts`, a bounded number each.
+    Iterating gives strings. ``batches()`` gives :class:`Texts` of bounded size.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class TextFiles:
             yield from batch
 
     def only(self, files: Sequence[tuple[Path, str]]) -> TextFiles:
-        """A reader of other files in the same way."""
+        """Return a reader of other files with the same options."""
         return TextFiles(list(files), self.options, self.batch_size)
 
     def batches(self) -> Iterator[Texts]:
-        """At most ``batch_size`` texts."""
+        """Yield batches of at most ``batch_size`` texts."""
         for is_parquet, files in groupby(self.files, key=lambda file: file[1] == "parquet"):
             if is_parquet:
                 for path, _ in files:
@@ -77,21 +77,22 @@ def read_texts(
     Parameters
     ----------
     path : path or iterable of paths
-        A folder stands for all ``.txt`` files in it and below (or, if there are none, for all files
-        without an ending), sorted, each one document. In other files each line (``.txt``), object
-        (``.jsonl``, ``.ndjson``) or row (``.csv``, ``.tsv``, ``.parquet``) is a document. All but
-        parquet may end in ``.gz`` or ``.zst``.
+        In a folder, every ``.txt`` file is one document, including files in subfolders, in sorted
+        order; if there are none, every file without a suffix. In other files each line (``.txt``),
+        object (``.jsonl``, ``.ndjson``) or row (``.csv``, ``.tsv``, ``.parquet``) is a document.
+        All but parquet may be compressed (``.gz`` or ``.zst``).
     column : str, sequence of str or None, default=None
-        The column with the text; several are joined with line breaks. None takes ``text``, or the
-        only one there is.
+        The column with the text; several are joined with line breaks. None means ``text``, or the
+        only column.
     kind : {"document", "lines", "jsonl", "csv", "tsv", "parquet"} or None, default=None
-        What the files are, where their names do not say; ``"document"`` is one text per file.
+        The format of the files, if their names do not show it; ``"document"`` is one text per file.
     encoding : str, default="utf-8"
-        Encoding of all files but parquet.
+        Encoding of all files except parquet.
     errors : {"strict", "replace"}, default="strict"
-        What to do with bytes that cannot be decoded: an error with file and line, or ``"\\ufffd"``.
+        How to handle bytes that cannot be decoded: raise an error with file and line, or replace
+        them by ``"\\ufffd"``.
     separator : str or None, default=None
-        The character between columns of CSV files; None is a comma, or a tab in ``.tsv``.
+        The separator of columns in CSV files; None is a comma, or a tab in ``.tsv``.
     batch_size : int, default=8192
         At most this many texts are in memory at a time.
 
@@ -121,7 +122,7 @@ def read_texts(
 # Small files are joined to batches of about this size, so that several threads count one batch.
 _BATCH_BYTES = 8 << 20
 _BATCH_TEXTS = 1 << 16
-# Counts take about as much memory as the texts on disk; a compressed file holds several times that.
+# Counts take about as much memory as the texts on disk; a compressed file has several times that.
 _COMPRESSION = 4.0
 
 
@@ -130,11 +131,11 @@ class TextSource(Source):
 
     Parameters
     ----------
-    texts : a path, a list of paths, or what :func:`dcot.text.read_texts` returned
+    texts : a path, a list of paths, or the result of :func:`dcot.text.read_texts`
     on_error : {"raise", "skip"}
-        What to do with a file that cannot be read: an error that names it, or skip the
-        rest of it and note it in ``skipped``.
-    options : for :func:`dcot.text.read_texts`, where paths are given
+        How to handle a file that cannot be read: raise an error that names it, or skip the rest
+        of it and record it in ``skipped``.
+    options : options of :func:`dcot.text.read_texts`, if paths are given
 
     Examples
     --------
@@ -164,7 +165,7 @@ class TextSource(Source):
         self._within = 0
 
     def batches(self) -> Iterator[Batch]:
-        """Batches of a few megabytes, whatever the size of the files."""
+        """Yield batches of a few megabytes, for files of any size."""
         names: list[str] = []
         columns: list[Texts] = []
         size = count = 0
@@ -193,7 +194,7 @@ def _together(names: list[str], columns: list[Texts]) -> Batch:
 
 
 def as_texts(documents: Any) -> Texts:
-    """Texts of any kind as one batch, checked; a step of a pass."""
+    """Check texts of any kind and return them as one batch; a step of a pass."""
     if callable(documents) and not hasattr(documents, "__iter__"):
         documents = Repeatable(documents)
     return Texts.joined(list(inputs.batches(documents)))
@@ -207,11 +208,11 @@ def _size_of(path: Path) -> int:
 
 
 def as_text_source(documents: Any, allowed: float) -> Source | None:
-    """A source, if that is what was given or if files are too large to count them in memory.
+    """Return a source if one was given, or if the files are too large to count in memory.
 
     Parameters
     ----------
-    documents : what was passed to ``fit``
+    documents : the argument of ``fit``
     allowed : bytes of memory that may be used
     """
     if isinstance(documents, Source):
@@ -224,7 +225,7 @@ def as_text_source(documents: Any, allowed: float) -> Source | None:
 
 
 def held_bytes(texts: TextFiles) -> float:
-    """About what the counts of these files would take in memory."""
+    """Estimate the memory for the counts of these files, in bytes."""
     total = 0.0
     for path, kind in texts.files:
         packed = kind == "parquet" or path.suffix.lower() in COMPRESSED

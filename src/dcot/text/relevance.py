@@ -1,4 +1,4 @@
-"""How words and meaning count in a search, and both together as sparse vectors."""
+"""Weigh words against meaning in a search, and join both in sparse vectors."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from scipy import sparse
 
 Array = npt.NDArray[Any]
 
-EQUAL_WORDS = 9.0  # that decide in a query: from here on meaning counts as much as words
-LONG = 100.0  # terms of a document, for which this holds
-MEANING = "~"  # before a prototype, so that it is not taken for the word itself
+EQUAL_WORDS = 9.0  # effective words of a query from which meaning counts as much as words
+LONG = 100.0  # mean terms per document from which meaning has its full weight
+MEANING = "~"  # prefix of a prototype, to distinguish it from the word itself
 
 
 def weight_of_meaning(weights: Any, mean_length: float) -> Array:
-    """The weight of meaning against words, for each query: a row of the weights of its words.
+    """Return the weight of meaning relative to words for each query, a row of word weights.
 
-    One or two words name what is wanted: the documents that have them are the answer. Many words
-    describe it: no document has them all, and together they say what is meant. So the weight of
-    meaning grows with the square of the number of words that decide, (Σ w)² / Σ w², up to 1. Of
-    short documents the meaning is not known well: there it is less (docs/search.md has the
-    measurements).
+    A query of one or two words is best answered by the documents that contain them. A query of many
+    words describes a topic, and no document has them all. So the weight of meaning grows with the
+    square of the effective number of words, (Σ w)² / Σ w², up to 1. It is smaller for short
+    documents, whose meaning is less certain (docs/search.md has the measurements).
 
     >>> queries = sparse.csr_array(np.tril(np.ones((12, 12))))
     >>> weight_of_meaning(queries, mean_length=150)[[0, 2, 8, 11]].round(2).tolist()
@@ -36,7 +35,7 @@ def weight_of_meaning(weights: Any, mean_length: float) -> Array:
 
 
 def strongest(Z: Array, top: int) -> sparse.csr_array:
-    """The largest positive values of each row, at most ``top``; rows of length one before the cut.
+    """Scale the positive part of each row to length 1, and keep its ``top`` largest values.
 
     >>> strongest(np.array([[0.6, -5.0, 0.8, 0.0]]), top=1).toarray().tolist()
     [[0.0, 0.0, 0.8, 0.0]]
@@ -51,7 +50,7 @@ def strongest(Z: Array, top: int) -> sparse.csr_array:
 
 
 def as_dicts(words: Any, terms: Array, meaning: Any, prototypes: Array) -> list[dict[str, float]]:
-    """Each row of both matrices as one dictionary; prototypes have a mark before their name."""
+    """Return each row of both matrices as one dictionary; prototypes are prefixed with ``~``."""
     marked = np.array([f"{MEANING}{name}" for name in prototypes.tolist()], dtype=object)
     return [_row(words, terms, i) | _row(meaning, marked, i) for i in range(words.shape[0])]
 

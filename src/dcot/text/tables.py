@@ -1,7 +1,7 @@
-"""Rows of files: a text together with other fields, such as its label and its identifier.
+"""Read rows of files: a text together with other fields, such as a label and an identifier.
 
-All files that dcot reads documents from are read here: ``read_texts`` keeps the texts alone, the
-command line also labels and identifiers.
+All files with documents are read here. ``read_texts`` keeps only the texts; the command line also
+keeps labels and identifiers.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class ReadOptions:
 
     Attributes
     ----------
-    text : columns with the text; several are joined with line breaks; none means ``text``, or the
-        only one
-    encoding : of all but parquet
+    text : columns with the text; several are joined with line breaks. If empty, the column
+        ``text`` or the only column is used.
+    encoding : encoding of all files except parquet
     errors : ``"strict"`` or ``"replace"``, for bytes that cannot be decoded
-    separator : between the columns of CSV; None is a comma, or a tab for TSV
+    separator : separator of CSV columns; None is a comma, or a tab for TSV
     quote : the quotation mark of CSV; None if marks are part of the text
-    missing : what stands for a missing text; None refuses it
+    missing : replaces a missing text; None raises an error instead
     """
 
     text: tuple[str, ...] = ()
@@ -81,13 +81,13 @@ class ReadOptions:
 
 
 def suffix_of(path: Path) -> str:
-    """The suffix below that of the compression."""
+    """Return the suffix of a path, without that of a compression."""
     plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     return plain.suffix.lower()
 
 
 def files_at(path: Path, kind: str | None) -> list[tuple[Path, str]]:
-    """The files that a path stands for, each with what it is."""
+    """Return the files at a path, each with its kind."""
     if path.is_dir():
         return [(file, kind or "document") for file in _files_in(path, kind)]
     if not path.exists():
@@ -106,7 +106,7 @@ def files_at(path: Path, kind: str | None) -> list[tuple[Path, str]]:
 
 
 def _files_in(folder: Path, kind: str | None) -> list[Path]:
-    """Files of that kind; for texts the .txt files or, if there are none, files without ending."""
+    """Return the files of one kind; for None the .txt files or, if none, those without suffix."""
     files = sorted(
         file
         for file in folder.rglob("*")
@@ -141,14 +141,14 @@ def read_rows(
     *,
     part: tuple[int, int] | None = None,
 ) -> Iterator[Row]:
-    """Tuples of the text and the other fields, row by row.
+    """Yield the text and the other fields of each row, as a tuple.
 
     Parameters
     ----------
     path : a file
     kind : as in :func:`dcot.text.read_texts`
-    options : columns of the text, encoding and so on
-    others : names of more fields; a JSON object without one has None in its place
+    options : how to read the file
+    others : names of more fields; None for a field that a JSON object does not have
     part : the first row to read and the one after the last; parquet only
     """
     if kind == "parquet":
@@ -162,7 +162,7 @@ def read_rows(
 def stream_rows(
     stream: IO[bytes], path: Path, kind: str, options: ReadOptions, others: Sequence[str] = ()
 ) -> Iterator[Row]:
-    """The same for an open stream, such as standard input; ``path`` is for messages."""
+    """Like ``read_rows`` for an open stream, such as standard input; ``path`` is for messages."""
     lines = DecodedFile(path, stream, options.errors, options.encoding)
     if kind in ("csv", "tsv"):
         yield from _csv_rows(lines, options, "," if kind == "csv" else "\t", others)
@@ -208,10 +208,11 @@ def _csv_rows(
 
 
 def csv_row_starts(path: Path, kind: str, options: ReadOptions, distance: int) -> list[int]:
-    """Bytes of a CSV file at which a row begins, about ``distance`` apart.
+    """Return byte positions at which to split a CSV file, about ``distance`` apart.
 
     The first is the end of the row with the column names. A quoted field may have line breaks, so
-    rows have to be read from the beginning, unless the file has no quotation marks at all.
+    the file is read from the beginning and the positions are starts of rows. Without quotation
+    marks every line is a row, and the positions may be inside a line.
     """
     with path.open("rb") as stream:
         lines = _CountedLines(path, stream, options.encoding)
@@ -234,7 +235,7 @@ def _contains(path: Path, wanted: bytes) -> bool:
 
 
 class _CountedLines:
-    """Lines of a file, and how many bytes they have; broken characters do not matter."""
+    """Lines of a file, with the number of bytes read; invalid characters are replaced."""
 
     def __init__(self, path: Path, stream: IO[bytes], encoding: str) -> None:
         self.path, self.stream, self.encoding = path, stream, encoding
@@ -258,9 +259,9 @@ def _quoting(options: ReadOptions) -> dict[str, Any]:
 
 
 def _fields(reader: Iterator[list[str]], lines: DecodedFile | _CountedLines) -> Iterator[list[str]]:
-    """Rows of a csv reader, whose fields may be longer than the module's limit of 128 KiB.
+    """Yield the rows of a csv reader, with fields longer than the default limit of 128 KiB.
 
-    The limit belongs to the whole process, so it is restored after every row.
+    The limit applies to the whole process, so it is restored after every row.
     """
     while True:
         limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
@@ -279,7 +280,7 @@ def _fields(reader: Iterator[list[str]], lines: DecodedFile | _CountedLines) -> 
 
 
 def _check_separator(header: str, separator: str, path: Path) -> None:
-    """Refuse a table that was cut in the wrong places, or not at all."""
+    """Reject a single column whose name contains another common separator."""
     for other in ";\t|,":
         if other != separator and other in header:
             raise InvalidInputError(
@@ -337,7 +338,7 @@ def parquet_frames(
     batch_size: int = 8192,
     part: tuple[int, int] | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """Frames of at most ``batch_size`` rows of a parquet file: the text, then the others."""
+    """Yield frames of at most ``batch_size`` rows of a parquet file: the text, then the others."""
     require("polars", "tables")
     from dcot.text import parquet
 
@@ -348,7 +349,7 @@ def parquet_frames(
 
 
 def parquet_rows(path: Path) -> int:
-    """How many rows a parquet file has."""
+    """Return the number of rows of a parquet file."""
     require("polars", "tables")
     from dcot.text import parquet
 
@@ -359,7 +360,10 @@ def parquet_rows(path: Path) -> int:
 
 
 def column_names(path: Path, kind: str, options: ReadOptions) -> list[str]:
-    """The columns of a table; of JSON lines, those of the first objects. None of plain text."""
+    """Return the columns of a table; for JSON lines, those of the first objects.
+
+    The list is empty for plain text.
+    """
     if kind == "parquet":
         require("polars", "tables")
         from dcot.text import parquet
@@ -377,7 +381,7 @@ def column_names(path: Path, kind: str, options: ReadOptions) -> list[str]:
 
 
 def text_columns(names: Sequence[str], wanted: Sequence[str], where: str) -> list[str]:
-    """The names of the columns with the text; an error lists those there are."""
+    """Return the columns with the text; raise an error that lists the columns if it is unclear."""
     if wanted:
         return list(wanted)
     if "text" in names or len(names) == 1:

@@ -1,6 +1,6 @@
-"""Sets of terms as bytes end to end: found by hash, sorted as Python sorts strings.
+"""Sets of terms as concatenated bytes, with a hash table.
 
-Half a million bigrams are one array here, not half a million Python strings.
+Half a million bigrams are one array, not half a million Python strings.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Objects = npt.NDArray[np.object_]
 
-# Hash tables are never stored or sent, so the seed changes no result.
+# Hash tables are never stored or sent, so the seed does not change results.
 SEED = np.uint64(int.from_bytes(os.urandom(8), "little"))
-_FIRST_ROOM = 4096  # terms in a new table; it doubles when full
+_FIRST_ROOM = 4096  # capacity of a new table in terms; it doubles when full
 
 
 class Terms:
@@ -45,32 +45,32 @@ class Terms:
         return len(self.offsets) - 1
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_slots": None}  # quicker to rebuild than to store
+        return {**self.__dict__, "_slots": None}  # faster to build again than to store
 
     def strings(self) -> list[str]:
-        """The terms as Python strings."""
+        """Return the terms as Python strings."""
         return Texts(self.arena, self.offsets).to_list()
 
     def lookup(self) -> tuple[npt.NDArray[np.uint64], Bytes, Ints, np.uint64]:
-        """What the kernels need to find a term: slots, arena, offsets and the seed of hashes."""
+        """Return what the kernels need to find a term: slots, arena, offsets and hash seed."""
         if self._slots is None:
             hashes = kernels_terms.hash_terms(self.arena, self.offsets, SEED)
             self._slots = kernels_terms.build_slots(hashes, len(self), _slots_for(len(self)))
         return self._slots, self.arena, self.offsets, SEED
 
     def sorted_order(self) -> Ints:
-        """The order in which Python would sort the strings: bytes of UTF-8 sort as code points."""
+        """Return the sort order of Python strings: UTF-8 bytes sort like code points."""
         keys = kernels_terms.prefixes(self.arena, self.offsets)
         order = np.argsort(keys)
         kernels_terms.settle_ties(order, keys, self.arena, self.offsets)
         return order
 
     def take(self, order: Ints) -> Terms:
-        """The chosen terms in the chosen order."""
+        """Return the chosen terms in the chosen order."""
         return Terms(*kernels_terms.take_terms(self.arena, self.offsets, order))
 
     def find(self, other: Terms) -> npt.NDArray[np.int32]:
-        """The number here of each of the other's terms, -1 for those that are not here.
+        """Return the number in this set of each term of ``other``, or -1 if it is not here.
 
         >>> Terms.from_strings(["tea", "cup"]).find(Terms.from_strings(["cup", "pot"])).tolist()
         [1, -1]
@@ -80,17 +80,17 @@ class Terms:
         return found
 
     def unknown_in(self, other: Terms) -> Ints:
-        """The positions of our terms that ``other`` does not have."""
+        """Return the positions of the terms that ``other`` does not have."""
         return np.flatnonzero(other.find(self) < 0)
 
     def followed_by(self, other: Terms) -> Terms:
-        """Our terms, then the other's."""
+        """Return these terms followed by those of ``other``."""
         arena = np.concatenate([self.arena, other.arena])
         return Terms(arena, np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]))
 
 
 class TermTable:
-    """Terms in the order in which they were met, and how often: it grows."""
+    """A growing table of terms in order of first occurrence, with their counts."""
 
     def __init__(self) -> None:
         self.n_terms = 0
@@ -107,14 +107,14 @@ class TermTable:
         return self.slots, self.hashes, self.arena, self.offsets
 
     def terms(self) -> Terms:
-        """The terms as they lie in the table: no copy, so not to be kept while it grows."""
+        """Return the terms without a copy, so they are valid only until the table grows."""
         used = self.offsets[self.n_terms]
         return Terms(self.arena[:used], self.offsets[: self.n_terms + 1])
 
     def count(
         self, text: Bytes, starts: Any, ends: Any, first: Ints
     ) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Count the terms of each document, learning new ones: row bounds, terms, counts."""
+        """Count the terms of each document and add new ones; return row bounds, terms, counts."""
         bounds = np.zeros(len(first), dtype=np.int64)
         terms = np.empty(len(starts), dtype=np.int32)
         counts = np.empty(len(starts), dtype=np.int32)
@@ -133,7 +133,7 @@ class TermTable:
         return bounds, terms[:n].copy(), counts[:n].copy()
 
     def merge(self, other: Terms) -> npt.NDArray[np.int32]:
-        """Add other terms; their numbers in this table."""
+        """Add terms, and return their numbers in this table."""
         hashes = kernels_terms.hash_terms(other.arena, other.offsets, SEED)
         numbers = np.empty(len(other), dtype=np.int32)
         progress = np.array([0, self.n_terms], dtype=np.int64)
@@ -148,7 +148,7 @@ class TermTable:
         return numbers
 
     def _grow(self) -> None:
-        """Twice the room for terms or for bytes, whichever ran out."""
+        """Double the capacity for terms or for bytes, whichever is full."""
         if self.n_terms < len(self.hashes):
             self.arena = _doubled(self.arena)
             return
@@ -162,7 +162,7 @@ class TermTable:
 
 
 def _slots_for(n_terms: int) -> int:
-    """A power of two, at least twice as many slots as terms."""
+    """Return a power of two that is at least twice the number of terms."""
     return 1 << max(2 * n_terms - 1, 7).bit_length()
 
 

@@ -1,4 +1,4 @@
-"""TermWeighting: from counts to weights, by TF-IDF, BM25, logarithms or presence."""
+"""TermWeighting: weight counts by TF-IDF, BM25, logarithms or presence."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     scheme : {"tfidf", "bm25", "log", "binary", "counts"}, default="tfidf"
-        How to weigh.
+        How to weight the counts.
     norm : {"auto", "l1", "l2"} or None, default="auto"
-        The length that every row is scaled to; ``"auto"`` is ``"l2"`` for ``tfidf``, else None.
+        The norm in which every row has length 1; ``"auto"`` is ``"l2"`` for ``tfidf``, else None.
     use_idf, smooth_idf, sublinear_tf : bool, default=True, True, False
-        For ``tfidf``: whether to use idf; whether to act as if one more document had every term;
-        whether to take 1 + log(tf) for tf.
+        For ``tfidf``: whether to use idf; whether to compute it as if one more document had every
+        term; whether to replace tf by 1 + log(tf).
     idf_floor : float, default=1
-        For ``tfidf``: the idf of a term that every document has. 1 as in scikit-learn; with less,
-        frequent terms weigh less.
+        For ``tfidf``: the idf of a term that every document has. 1 as in scikit-learn; smaller
+        values give frequent terms less weight.
     k1, b : float, default=1.2 and 0.75
-        For ``bm25``: how quickly repeats of a term stop to count, and how strongly long documents
+        For ``bm25``: how quickly repeats of a term stop counting, and how strongly long documents
         are scaled down.
 
     Attributes
     ----------
     idf_ : ndarray of shape (n_terms,)
-        The inverse document frequencies; ones for schemes without.
+        The inverse document frequencies; ones for schemes without idf.
     mean_length_ : float
-        The mean number of terms of the fitted documents.
+        The mean number of words of the training documents.
 
     Examples
     --------
@@ -93,13 +93,13 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.b = b
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn how many documents have each term, and how long documents are."""
+        """Learn the document frequency of each term and the mean length of documents."""
         self.check_parameters()
         X = self._checked(X, reset=True)
         return self.fit_sums(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]), X.sum())
 
     def fit_sums(self, n_documents: int, documents: npt.ArrayLike, n_words: float) -> Self:
-        """Fit from sums: documents, documents with each term, and words in all of them."""
+        """Fit from the number of documents, the documents with each term, and all words."""
         self.check_parameters()
         frequency = np.asarray(documents)
         if n_documents < 1:
@@ -111,7 +111,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def with_idf(self, idf: Floats, n_documents: int, mean_length: float) -> Self:
-        """A copy with these document frequencies, as if it had learned them."""
+        """Return a fitted copy with these inverse document frequencies."""
         made: Self = clone(self)
         made.check_parameters()
         made.idf_, made.n_features_in_ = idf, len(idf)
@@ -119,11 +119,10 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return made
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Fit on the first call; later only make room for terms that came since.
+        """Fit on the first call; later calls only add columns for new terms.
 
-        The inverse document frequencies and the mean length **stay as first fitted**: changing them
-        would make weights from before and after incomparable. Columns beyond those of the first
-        call get the idf of a term that no document had.
+        The inverse document frequencies and the mean length **do not change after the first call**,
+        so that weights stay comparable. New columns get the idf of a term that no document has.
         """
         if not hasattr(self, "idf_"):
             return self.fit(X)
@@ -140,7 +139,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> sparse.csr_matrix:
-        """Weights of the same shape; a row without terms stays a row of zeros."""
+        """Return weights of the same shape; a row without terms stays zero."""
         if not hasattr(self, "idf_"):
             raise not_fitted(self)
         X = self._checked(X, reset=False).copy()
@@ -152,7 +151,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             np.log(X.data, out=X.data)
             X.data += 1
         if self.scheme == "tfidf" and self.use_idf:
-            with np.errstate(over="ignore"):  # looked for below
+            with np.errstate(over="ignore"):  # checked below
                 X.data *= self.idf_[X.indices].astype(X.dtype)
         norm = self.norm
         if norm == "auto":
@@ -160,9 +159,10 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return X if norm is None else _unit_rows(X, norm)
 
     def as_bm25(self, n_terms: int) -> TermWeighting:
-        """BM25 of the documents this was fitted to, whatever the scheme; terms may have been added.
+        """Return a BM25 weighting for the same training documents, for any scheme.
 
-        An added term counts as seen in one document. Without ``use_idf``, all terms count alike.
+        ``n_terms`` may include added terms, which count as if in one document. Without idf, all
+        terms have the same weight.
         """
         rarity = np.full(n_terms, np.log((self.n_documents_ + 1) / 1.5))
         rarity[: len(self.idf_)] = self.idf_
@@ -181,7 +181,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def check_parameters(self) -> None:
-        """Refuse parameters outside their range."""
+        """Raise an error for parameters out of range."""
         check_flags(self.get_params(deep=False), "use_idf", "smooth_idf", "sublinear_tf")
         if not isinstance(self.scheme, str) or self.scheme not in _SCHEMES:
             raise InvalidParameterError(
@@ -203,11 +203,11 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
 
     def _checked(self, X: Any, reset: bool) -> sparse.csr_matrix:
-        """A CSR matrix of floats without stored zeros, none negative."""
+        """Return X as a CSR matrix of floats without stored zeros; reject negative values."""
         types = [np.float64, np.float32]
         check_kind(X)
         if sparse.issparse(X):
-            X = canonical(X, X.dtype)  # SciPy's loops believe indices, and take few types of them
+            X = canonical(X, X.dtype)  # SciPy does not check indices, and takes few types
         try:
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=types)
         except ValueError as error:
@@ -222,20 +222,20 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "0 or more; pass the matrix as it was counted, neither centred nor standardised"
             )
         if not X.has_canonical_format or (X.nnz and X.data.min() == 0):
-            X = X.copy() if sparse.issparse(given) else X  # the caller's stays as it is
+            X = X.copy() if sparse.issparse(given) else X  # do not change the caller's matrix
             X.sum_duplicates()
             X.eliminate_zeros()
         return X
 
     def _idf(self, documents: npt.NDArray[np.int64]) -> Floats:
-        """Inverse document frequencies of terms with these numbers of documents."""
+        """Return the idf of terms with these document frequencies."""
         n = self.n_documents_
         if self.scheme == "bm25":
             return np.asarray(np.log1p((n - documents + 0.5) / (documents + 0.5)))
         if self.scheme != "tfidf" or not self.use_idf:
             return np.ones(len(documents))
         extra = int(self.smooth_idf)
-        # a term that no document has would be infinitely rare: count it as in one
+        # a term that no document has would get an infinite idf: count it as in one
         seen = np.maximum(documents + extra, 1).astype(np.float64)
         return np.asarray(np.log((n + extra) / seen) + self.idf_floor)
 
@@ -249,14 +249,14 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _unit_rows(X: sparse.csr_matrix, norm: str) -> sparse.csr_matrix:
-    """The matrix with rows of length 1, in place; rows of zeros stay."""
+    """Scale rows to length 1 in place; rows of zeros stay zero."""
     limit = 1e15 if X.dtype == np.float32 else 1e130
     if X.nnz and not (1 / limit < X.data.min() and X.data.max() < limit):
         if not np.isfinite(X.data).all():
             raise InvalidInputError("the weights overflow: rescale the counts")
-        # squares would overflow or vanish: let the largest of each row be 1 first
+        # squares would overflow or underflow: first divide each row by its largest value
         largest = X.max(axis=1).toarray().ravel()
         X.data /= np.repeat(largest, np.diff(X.indptr))
-    # sklearn.preprocessing.normalize does the same, and takes a while to import
+    # sklearn.preprocessing.normalize does the same but is slow to import
     (inplace_csr_row_normalize_l1 if norm == "l1" else inplace_csr_row_normalize_l2)(X)
     return X
