@@ -1,8 +1,8 @@
-"""Documents in batches that can be read again, from memory or from files, and passes over them.
+"""Read documents in batches, from memory or files, and make passes over them.
 
-A fit of a large corpus is a few sums over its documents. A :class:`Source` gives the documents,
-batch by batch and each with a name for errors; :class:`Passes` makes the sums, here or (in
-``dcot.distributed``) on a cluster; a :class:`Sum` says what is added up.
+A fit of a large corpus consists of a few sums over its documents. A :class:`Source` yields the
+documents in named batches, :class:`Passes` computes the sums, locally or (in ``dcot.distributed``)
+on a cluster, and a :class:`Sum` defines one sum.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A stack of layers from passes over the documents: the same model as from all of them at once.
+"""Fit a stack of layers in passes over the documents; the model is the same as in memory.
 
-1. Moments, where the corpus is not known well enough to plan; then the plan.
-2. The scatter matrix in panels, in one pass; or nothing, if it does not fit.
+1. Moments, if the size of the corpus is not known; then the plan.
+2. The scatter matrix in panels, in one pass, if it fits in memory.
 3. The first layer: a factorisation, or conjugate gradients whose products are matrix products or
    passes.
-4. Further layers: without squashing from ``Wᵀ C W``, which the solution of the first layer gives
-   for next to nothing; with it, one pass per layer.
+4. Further layers: without squashing from ``Wᵀ C W``, which costs little once the first layer is
+   solved; with squashing, one pass per layer.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PART_BYTES = 128e6
 
 
 def source_weights(source: Source, sample_weight: Any) -> Array | None:
-    """How often each document of a source counts, checked; None for once."""
+    """Check the weights of the documents of a source; None means weight 1."""
     if sample_weight is None:
         return None
     count = source.n_documents if source.n_documents is not None else np.size(sample_weight)
@@ -68,7 +68,7 @@ def fit_matrices(
     *,
     sparse_parts: bool = False,
 ) -> FittedDCoT:
-    """Learn from passes over matrices, made here or on a cluster."""
+    """Learn from passes over matrices, locally or on a cluster."""
     first = passes.map(ReadBlock(None)).first()
     d, dtype = first.shape[1], precision(dtype, first.X.dtype)
     blocks = passes.map(ReadBlock(d, dtype)).map(AttachWeights(weights))
@@ -89,11 +89,11 @@ def fit_passes(
     Parameters
     ----------
     blocks : passes over :class:`Block`
-    d, dtype : terms, and the precision to compute in
+    d, dtype : number of terms, and the dtype to compute in
     options : the settings
-    known : facts about the corpus, if they are known before any pass
-    sparse_parts : whether partial sums are sent between machines: panels are sparse then, and
-        products come in parts
+    known : size of the corpus, if it is known before any pass
+    sparse_parts : whether partial sums are sent between machines; panels are then sparse, and
+        products are computed in parts
     """
     if options.n_components is not None and not blocks.rereadable:
         raise InvalidInputError(
@@ -107,7 +107,7 @@ def fit_passes(
 
 
 def _compressed(made: Representation, blocks: Passes, options: FitOptions) -> Representation:
-    """The compression, learned from the same documents that an in-memory fit would take."""
+    """Learn the compression from the same documents as a fit in memory."""
     from sklearn.utils import check_random_state
 
     assert options.n_components is not None
@@ -165,7 +165,7 @@ class _Fit:
         return self.blocks.totals(sums, f"pass {self.n_passes}: {what}")
 
     def _look(self) -> CorpusSize:
-        """A first pass, to know what there is."""
+        """Make a first pass for the moments and the size of the corpus."""
         begun = time.perf_counter()
         ((self.moments, size),) = self._pass([MomentsSum()], "moments")
         spent = time.perf_counter() - begun
@@ -174,7 +174,7 @@ class _Fit:
         return CorpusSize(self.d, size.n, size.nnz, size.pairs, frequency, spent)
 
     def _check_passes(self) -> None:
-        """Refuse an iterator before it is used up, if one pass is not going to be enough."""
+        """Reject an iterator before it is read, if one pass is not enough."""
         deep = self.options.n_layers > 1 or self.options.means
         if not self.blocks.rereadable and self.options.squash != "identity" and deep:
             raise InvalidInputError(
@@ -214,7 +214,7 @@ class _Fit:
         prototypes: Array,
         system: System,
     ) -> tuple[Solution, Array | None]:
-        """W, and ``Wᵀ C W`` where further layers ask for it."""
+        """Return W, and ``Wᵀ C W`` if further layers need it."""
         say = partial(self.options.progress, f"layer 1 ({plan.method})")
         say(0.0)
         follow = self.options.n_layers > 1 and self.options.squash == "identity"
@@ -243,7 +243,7 @@ class _Fit:
         return self._joined(sums, "right-hand sides")
 
     def _parts(self, width: int) -> list[slice]:
-        """Columns that are one sum: all of them, or as many as are quick to send."""
+        """Return the columns of each sum: all of them, or few enough to send between machines."""
         most = int(PART_BYTES // (self.d * self.dtype.itemsize))
         return list(column_blocks(width, max(32, most) if self.sparse_parts else width))
 
@@ -254,7 +254,7 @@ class _Fit:
     # -- further layers: a corpus for the recursion -----------------------------------------------
 
     def outputs(self, layers: Sequence[Layer]) -> OutputMoments:
-        """Moments of the outputs, from one pass; around a guess of their mean, which costs none."""
+        """Moments of the outputs, in one pass, around an estimate of the mean from one batch."""
         guess = MeanOutputSum(layers)
         size, total = guess.add(guess.empty(), self.blocks.first())
         origin = (total / size).astype(self.dtype)
@@ -269,7 +269,7 @@ class _Fit:
 
 
 class ScaledScatter(Protocol):
-    """The matrix S = B^-½ C B^-½ of the first layer's system, however it is kept."""
+    """The matrix S = B^-½ C B^-½ of the first layer's system, in any storage."""
 
     def times(self, dense: Array) -> Array:
         """S times a dense matrix."""
@@ -281,7 +281,7 @@ class ScaledScatter(Protocol):
 
 
 class _PassScatter:
-    """The matrix that is not kept: its products are passes over the documents."""
+    """The matrix S without storage: its products are passes over the documents."""
 
     def __init__(self, passes: _Fit, mean: Array, root: Array) -> None:
         self.passes, self.mean = passes, mean
@@ -308,7 +308,7 @@ def _by_cg(
     options: FitOptions,
     say: Callable[[float], None],
 ) -> tuple[Solution, Array | None]:
-    """Conjugate gradients for ``width`` right-hand sides at a time."""
+    """Solve by conjugate gradients, for ``width`` right-hand sides at a time."""
     blocks = list(column_blocks(len(prototypes), width))
     gain, n_iter, converged = 0.0, 0, True
     parts: list[Array] = []
@@ -335,7 +335,7 @@ def _by_cholesky(
     follow: bool,
     say: Callable[[float], None],
 ) -> tuple[Solution, Array | None]:
-    """A factorisation in place of the matrix."""
+    """Solve by a Cholesky factorisation, which overwrites the matrix."""
     right = _right(matrix, prototypes, system)
     shift = matrix.dtype.type(system.shift / system.keep)
     try:
@@ -357,7 +357,7 @@ def _by_cholesky(
 
 
 def _right(matrix: ScaledScatter, targets: Array, system: System) -> Array:
-    """The right-hand sides ``B^-½ C[:, P]``, from the matrix scaled on both sides."""
+    """Return the right-hand sides ``B^-½ C[:, P]``, from the matrix scaled on both sides."""
     root = system.inverse_root[targets]
     width = np.divide(1, root, where=root > 0, out=np.zeros(len(root)))
     right = matrix.columns(targets)
@@ -377,7 +377,7 @@ def _finished(
     n_iter: int = 1,
     converged: bool = True,
 ) -> tuple[Solution, Array | None]:
-    """From the scaled solution Y to W, and from ``Yᵀ S Y`` to ``Wᵀ C W``."""
+    """Turn the scaled solution Y into W, and ``Yᵀ S Y`` into ``Wᵀ C W``."""
     keep = solution.dtype.type(system.keep)
     solution *= system.inverse_root.astype(solution.dtype)[:, None]
     solution /= keep

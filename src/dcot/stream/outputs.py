@@ -23,7 +23,7 @@ _HEADER = 128  # bytes; fits any shape
 
 @dataclass
 class Checkpoint:
-    """How far the output has come: whole batches of the source, their documents and checksum."""
+    """Progress of an output: complete batches of the source, their documents and checksum."""
 
     model: str
     width: int
@@ -34,12 +34,12 @@ class Checkpoint:
     checksum: int = 0
 
     def restart(self) -> None:
-        """Start again: nothing is left of what was written."""
+        """Start again from the beginning."""
         self.batches = self.rows = self.checksum = 0
 
 
 class Writer(Protocol):
-    """Rows of features one after the other; all of them can be cut off again from some row on."""
+    """Writes rows of features in order; ``cut`` removes all rows from a given one on."""
 
     def start(self, rows: int) -> None: ...
     def write(self, features: Array, first: int) -> None: ...
@@ -50,12 +50,12 @@ class Writer(Protocol):
 
 
 def partial(path: Path) -> Path:
-    """Where an output is until it is complete."""
+    """Return the path of an output that is not complete."""
     return path.with_name(path.name + ".partial")
 
 
 def reason_of(error: OSError) -> str:
-    """Why writing failed, in words."""
+    """Describe why writing failed."""
     if error.errno in DISK_FULL:
         return "there is no more room"
     return f"writing failed ({error.strerror or error})"
@@ -65,7 +65,7 @@ def reason_of(error: OSError) -> str:
 
 
 class Npy:
-    """Rows one below the other behind a header of fixed length."""
+    """An ``.npy`` file with a header of fixed length."""
 
     def __init__(self, path: Path, checkpoint: Checkpoint, names: list[str]) -> None:
         self.path, self.checkpoint = path, checkpoint
@@ -122,14 +122,14 @@ def _write_all(file: Any, data: Any) -> None:
 
 
 def write_parquet(frame: Any, file: IO[bytes], **options: Any) -> None:
-    """Write a frame of polars, through memory: Python says what is wrong with a disk."""
+    """Write a polars frame through memory, because Python gives clearer errors of the disk."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, **options)
     file.write(buffer.getbuffer())
 
 
 class Parquet:
-    """A file for some tens of megabytes of features, named after its first document."""
+    """A folder of files of some tens of megabytes, each named after its first document."""
 
     def __init__(self, path: Path, checkpoint: Checkpoint, names: list[str]) -> None:
         self.path, self.checkpoint, self.names = path, checkpoint, names
@@ -172,4 +172,4 @@ class Parquet:
         move_into_place(self.folder, self.path)
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Do nothing: no file stays open."""

@@ -1,7 +1,8 @@
-"""A symmetric matrix of which half is stored, in panels of rows, and its Cholesky factor in place.
+"""A symmetric matrix stored as its lower triangle, with a Cholesky factorisation in place.
 
-Panels are ordinary arrays, so all work is BLAS on large blocks: as fast as on the full matrix,
-for half the memory, and without the 2³¹ elements where LAPACK's packed formats end.
+The rows are stored in panels, which are ordinary arrays, so all work is BLAS on large blocks. This
+is as fast as with the full matrix, takes half the memory, and does not have the limit of 2³¹
+elements of LAPACK's packed formats.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ Array = NDArray[Any]
 
 
 class NotPositiveError(ArithmeticError):
-    """The matrix is singular to rounding."""
+    """The matrix is singular, up to rounding."""
 
 
 class PackedScatter:
     """The lower triangle of a scatter matrix: ``panels[k]`` has the rows ``bounds[k]``.
 
-    In the square at the end of a panel the upper half means nothing until ``prepare``.
+    The upper half of the square at the end of a panel is not valid until ``prepare``.
     """
 
     def __init__(self, panels: Sequence[Array]) -> None:
@@ -40,7 +41,7 @@ class PackedScatter:
     def of_parts(
         cls, totals: Sequence[Any], bounds: Sequence[tuple[int, int]], dtype: Any
     ) -> PackedScatter:
-        """From what panel sums give: arrays, or lists of parts, which are emptied."""
+        """Build from the totals of panel sums: arrays, or lists of parts, which are emptied."""
         panels = []
         for total, (start, stop) in zip(totals, bounds, strict=True):
             panels.append(_dense(total, (stop - start, stop), dtype))
@@ -55,7 +56,7 @@ class PackedScatter:
         return self.panels[0].dtype
 
     def prepare(self, mean: Array, n: float, root: Array) -> None:
-        """Centre, and scale to ``B^-½ C B^-½``, in place."""
+        """Centre and scale to ``B^-½ C B^-½``, in place."""
         from dcot.core.kernels import centre_and_scale
 
         for (start, stop), panel in zip(self.bounds, self.panels, strict=True):
@@ -65,7 +66,7 @@ class PackedScatter:
             square[:] = np.tril(square) + np.tril(square, -1).T
 
     def columns(self, chosen: Array) -> Array:
-        """Columns of the full matrix, d × chosen."""
+        """Return columns of the full matrix, d × chosen."""
         out = np.empty((self.d, len(chosen)), dtype=self.dtype)
         for (start, stop), panel in zip(self.bounds, self.panels, strict=True):
             before = np.flatnonzero(chosen < start)
@@ -75,7 +76,7 @@ class PackedScatter:
         return out
 
     def times(self, dense: Array) -> Array:
-        """The full matrix times a dense one."""
+        """Return the full matrix times a dense one."""
         out = np.zeros_like(dense)
         for (start, stop), panel in zip(self.bounds, self.panels, strict=True):
             out[start:stop] += panel @ dense[:stop]
@@ -84,7 +85,7 @@ class PackedScatter:
         return out
 
     def full(self) -> Array:
-        """The full matrix, lower triangle."""
+        """Return the matrix as one d × d array; only the lower triangle is valid."""
         out = np.zeros((self.d, self.d), dtype=self.dtype)
         for (start, stop), panel in zip(self.bounds, self.panels, strict=True):
             out[start:stop, :stop] = panel
@@ -114,7 +115,7 @@ class PackedScatter:
             progress((stop / self.d) ** 3)
 
     def solve(self, right: Array) -> Array:
-        """Solve with the factor, in place of the C-contiguous ``right``."""
+        """Solve with the factor; the C-contiguous ``right`` is overwritten."""
         for (start, stop), panel in zip(self.bounds, self.panels, strict=True):
             if start:
                 right[start:stop] -= panel[:, :start] @ right[:start]
@@ -153,7 +154,7 @@ def _dense(total: Any, shape: tuple[int, int], dtype: Any) -> Array:
 
 
 class SparseScatter:
-    """The same of a corpus whose terms rarely meet: a sparse symmetric matrix, and its centring."""
+    """A sparse scatter matrix, for a corpus whose terms rarely occur together."""
 
     def __init__(self, totals: Sequence[Any], d: int) -> None:
         panels = []
@@ -174,7 +175,7 @@ class SparseScatter:
         return self.matrix.dtype
 
     def prepare(self, mean: Array, n: float, root: Array) -> None:
-        """Scale in place; the centring, which is not sparse, is kept aside."""
+        """Scale in place; the centring is stored separately, because it is not sparse."""
         factor = root.astype(self.dtype)
         rows = np.repeat(factor, np.diff(self.matrix.indptr))
         self.matrix.data *= rows

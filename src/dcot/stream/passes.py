@@ -1,4 +1,4 @@
-"""Passes over documents: batches as checked blocks, and sums of what each contributes."""
+"""Passes over documents: turn batches into checked blocks, and compute sums over them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass
 class Block:
-    """Some documents as they enter the sums: CSR or dense, with weights, from row ``start`` on."""
+    """Documents as CSR or dense matrix, with weights; ``start`` is the first row in the corpus."""
 
     X: Matrix
     weights: Array | None = None
@@ -33,7 +33,7 @@ class Block:
         return self.X.shape  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what can be made again: a block may be sent to another process."""
+        """Leave out cached values, because a block may be sent to another process."""
         return {"X": self.X, "weights": self.weights, "start": self.start}
 
     @property
@@ -43,7 +43,7 @@ class Block:
 
     @classmethod
     def stack(cls, blocks: Sequence[Block]) -> Block:
-        """Blocks that follow one another, as one."""
+        """Join consecutive blocks."""
         matrices = [block.X for block in blocks]
         sparse = any(map(sp.issparse, matrices))
         if sparse:
@@ -54,7 +54,7 @@ class Block:
         return cls(X, weights, blocks[0].start)
 
     def rows(self, first: int, stop: int) -> Block:
-        """Some of the documents."""
+        """Return the documents ``first:stop``."""
         weights = None if self.weights is None else self.weights[first:stop]
         return Block(self.X[first:stop], weights, self.start + first)
 
@@ -67,7 +67,7 @@ class Block:
 
     @cached_property
     def sparse(self) -> Block:
-        """The same as CSR."""
+        """The block with X as CSR."""
         if sp.issparse(self.X):
             return self
         return Block(sp.csr_array(self.X), self.weights, self.start)
@@ -84,9 +84,9 @@ class Block:
 
 @dataclass(frozen=True)
 class ReadBlock:
-    """A step of a pass: a matrix as it was given, checked; CSR or C-contiguous.
+    """A step of a pass that checks a matrix and makes it CSR or C-contiguous.
 
-    ``d`` is the number of columns, and ``dtype`` the precision to compute in; None takes any.
+    ``d`` is the number of columns, and ``dtype`` the dtype to compute in; None accepts any.
     """
 
     d: int | None
@@ -105,7 +105,7 @@ class ReadBlock:
 
 @dataclass(frozen=True)
 class AttachWeights:
-    """A step of a pass: give the documents their weights and their places in the corpus."""
+    """A step of a pass that sets the weights and positions of documents, and drops weight zero."""
 
     weights: Array | None
     start: int = 0
@@ -129,46 +129,46 @@ class AttachWeights:
 
 
 class Sum(Protocol):
-    """What is added up over the documents; totals of parts can be merged in any grouping."""
+    """A sum over documents; totals of parts can be merged in any grouping."""
 
     def empty(self) -> Any:
-        """The total of no documents."""
+        """Return the total of no documents."""
 
     def add(self, total: Any, batch: Any) -> Any:
-        """The total with one more batch; ``total`` may be changed and returned."""
+        """Return the total with one more batch; ``total`` may be changed and returned."""
 
     def merge(self, left: Any, right: Any) -> Any:
-        """The total of two parts; both may be changed."""
+        """Return the total of two parts; both may be changed."""
 
 
 class Passes(Protocol):
-    """Something that can go over all documents and add up."""
+    """Computes sums over all documents."""
 
     @property
     def progress(self) -> Progress:
-        """Called with how far the work is."""
+        """Called with the progress of a pass."""
         ...
 
     @property
     def rereadable(self) -> bool:
-        """Whether more than one pass can be made."""
+        """Whether more than one pass is possible."""
         ...
 
     @property
     def skipped(self) -> dict[str, str]:
-        """Names of the parts that were left out so far, each with the reason."""
+        """Names of the parts skipped so far, each with the reason."""
         ...
 
     def totals(self, sums: Sequence[Sum], message: str) -> list[Any]:
-        """The totals of several sums, in one pass."""
+        """Return the totals of several sums, in one pass."""
         ...
 
     def map(self, function: Callable[[Any], Any]) -> Passes:
-        """The same documents, each batch taken through a function first."""
+        """Return passes that apply a function to each batch first."""
         ...
 
     def first(self) -> Any:
-        """The first batch that has documents."""
+        """Return the first batch that has documents."""
         ...
 
 
@@ -177,9 +177,9 @@ class LocalPasses:
 
     Parameters
     ----------
-    source : where the documents come from
-    progress : called with how far a pass is
-    steps : functions that every batch goes through
+    source : the source of the documents
+    progress : called with the progress of a pass
+    steps : functions applied to every batch
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class LocalPasses:
         steps: tuple[Callable[[Any], Any], ...] = (),
     ) -> None:
         self.source, self.progress, self.steps = source, progress, steps
-        self.counted: list[int] = []  # documents in each pass; shared with what map returns
+        self.counted: list[int] = []  # documents in each pass; shared with the result of ``map``
 
     @property
     def rereadable(self) -> bool:
@@ -243,13 +243,13 @@ class LocalPasses:
 
     def _through(self, value: Any, start: int) -> Any:
         for step in self.steps:
-            if hasattr(step, "at"):  # what depends on the position in the corpus
+            if hasattr(step, "at"):  # depends on the position in the corpus
                 step = step.at(start)
             value = step(value)
         return value
 
     def _check(self, done: int) -> None:
-        """All passes have to see the same documents."""
+        """Check that all passes read the same number of documents."""
         if not done:
             raise InvalidInputError("the source has no documents: there is nothing to learn from")
         if self.counted and self.counted[0] != done:
@@ -261,6 +261,6 @@ class LocalPasses:
 
 
 def count_of(documents: Any) -> int:
-    """How many documents a batch has."""
+    """Return the number of documents in a batch."""
     shape = getattr(documents, "shape", None)
     return int(shape[0]) if shape is not None else len(documents)

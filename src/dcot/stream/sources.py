@@ -1,4 +1,4 @@
-"""Sources of batches: what one is, the two kinds of any documents, and those of matrices."""
+"""Sources of batches: the base class, functions and iterators, matrices and ``.npz`` files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BATCH_TEXTS = 8192
 
 @dataclass(frozen=True)
 class Batch:
-    """Some documents (a matrix, or a column or list of texts), and where they come from."""
+    """Documents (a matrix, or a column or list of texts), and the name of their origin."""
 
     name: str
     documents: Any
@@ -38,15 +38,15 @@ class Source(ABC):
     Parameters
     ----------
     on_error : {"raise", "skip"}
-        What to do with a file, block or batch that cannot be used: an error that names it, or go
-        on without (the rest of) it and note it in ``skipped``.
+        How to handle a file, block or batch that cannot be used: raise an error that names it, or
+        skip (the rest of) it and record it in ``skipped``.
 
     Attributes
     ----------
-    skipped : name → reason of what was left out
-    n_documents : how many documents there are, or None where nobody has counted
-    n_entries : how many values other than zero, or None
-    rereadable : whether more than one pass can be made
+    skipped : names of skipped parts, each with the reason
+    n_documents : number of documents, or None if not known
+    n_entries : number of nonzero values, or None if not known
+    rereadable : whether more than one pass is possible
     """
 
     rereadable = True
@@ -61,32 +61,32 @@ class Source(ABC):
 
     @abstractmethod
     def units(self) -> Iterator[tuple[str, Reader]]:
-        """Names of files or blocks, each with a function that reads its batches."""
+        """Yield the names of files or blocks, each with a function that reads its batches."""
 
     def batches(self) -> Iterator[Batch]:
-        """One pass: all batches, always in the same order."""
+        """Yield all batches, always in the same order."""
         for name, read in self.units():
             try:
                 for documents in read():
                     yield Batch(name, documents)
             except MemoryError:
                 raise
-            except Exception as error:  # whatever a reader of a damaged file may raise
+            except Exception as error:  # readers of damaged files raise many types
                 self.failed(name, error)
 
     def failed(self, name: str, error: Exception) -> None:
-        """Raise an error that names the batch, or note that it was left out."""
+        """Raise an error that names the batch, or record that it was skipped."""
         if self.on_error == "raise":
             raise named(name, error) from error
         self.skipped[name] = str(error)
 
     def fraction(self) -> float | None:
-        """The part of the current pass that is done, where the source can tell."""
+        """The part of the current pass that is done, or None if not known."""
         return None
 
 
 def named(name: str, error: Exception) -> Exception:
-    """The same error with the name of the batch, or one of ours for what others raised."""
+    """Return the error with the name of the batch, as a ``DcotError``."""
     message = str(error)
     if name in message:
         return error if isinstance(error, DcotError) else InvalidInputError(message)
@@ -138,7 +138,7 @@ class Once(Source):
         self.started = False
 
     def peek(self) -> Any:
-        """The first item, which stays where it is."""
+        """Return the first item without removing it."""
         first = next(self.iterator, None)
         if first is not None:
             self.iterator = chain([first], self.iterator)
@@ -157,7 +157,7 @@ class Once(Source):
 
 
 def _grouped(items: Iterable[Any]) -> Iterator[Any]:
-    """Batches as they come; single texts in lists."""
+    """Yield batches unchanged, and single texts in lists."""
     for single, group in groupby(items, key=lambda item: isinstance(item, str)):
         if single:
             yield from bounded(group, _BATCH_TEXTS, _BATCH_CHARACTERS)
@@ -166,7 +166,7 @@ def _grouped(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def bounded(documents: Iterable[Any], most: int, characters: int) -> Iterator[list[Any]]:
-    """Lists of a bounded number of documents and of characters.
+    """Yield lists with a bounded number of documents and of characters.
 
     >>> list(bounded(["a", "b", "long one", "c"], most=2, characters=5))
     [['a', 'b'], ['long one'], ['c']]
@@ -189,7 +189,7 @@ def bounded(documents: Iterable[Any], most: int, characters: int) -> Iterator[li
 Array = NDArray[Any]
 PathLike = str | Path
 
-# Values per batch, about: enough for the kernels, little beside a scatter matrix.
+# Values per batch: enough for the kernels, and small compared with a scatter matrix.
 _BATCH_VALUES = 1 << 21
 
 
@@ -220,9 +220,9 @@ def _entries(block: Any) -> int:
 
 
 def _slices(block: Any) -> Iterator[Any]:
-    """Rows in pieces of bounded size."""
+    """Yield rows in pieces of bounded size."""
     if sp.issparse(block):
-        check_indices(block)  # SciPy believes them when it cuts
+        check_indices(block)  # SciPy does not check them when it slices
     n = block.shape[0]
     rows = max(64, int(_BATCH_VALUES * n / max(_entries(block), 1)))
     if n <= rows:
@@ -236,8 +236,8 @@ def _slices(block: Any) -> Iterator[Any]:
 class NpzFiles(Source):
     """Sparse matrices in ``.npz`` files of SciPy, mapped into memory instead of read.
 
-    Save them with ``scipy.sparse.save_npz(path, X, compressed=False)``; X in CSR format. What is
-    not being worked on can leave memory at any time.
+    Save them with ``scipy.sparse.save_npz(path, X, compressed=False)``, with X in CSR format. The
+    operating system can free the parts that are not in use.
     """
 
     def __init__(self, paths: PathLike | Iterable[PathLike], on_error: str = "raise") -> None:
@@ -249,7 +249,7 @@ class NpzFiles(Source):
         self._count()
 
     def _count(self) -> None:
-        """Documents and values, from the headers alone; files that cannot be read count nothing."""
+        """Count documents and values without reading the data; skip files that cannot be read."""
         n = entries = 0
         for path in self.paths:
             try:
@@ -284,7 +284,7 @@ class mapped_csr:  # noqa: N801 - used like a function
         fits = fits and int(shape.min()) >= 0 and starts.shape == (int(shape[0]) + 1,)
         fits = fits and starts[0] == 0 and self.data.dtype.kind in "biuf"
         fits = fits and self.data.shape == self.indices.shape == (int(starts[-1]),)
-        # neighbours are compared: differences of unsigned integers wrap around
+        # neighbours are compared, because differences of unsigned integers wrap around
         if not fits or (starts[1:] < starts[:-1]).any():
             raise InvalidInputError(f"{path} is damaged: its rows do not fit its values")
         self.n, self.d = int(shape[0]), int(shape[1])
@@ -309,7 +309,7 @@ class mapped_csr:  # noqa: N801 - used like a function
 
 
 def _mapped(path: Path) -> dict[str, Array]:
-    """The arrays of an ``.npz`` file: large ones mapped, without pickles."""
+    """Return the arrays of an ``.npz`` file, memory-mapped; pickled objects are rejected."""
     arrays: dict[str, Array] = {}
     try:
         with zipfile.ZipFile(path) as archive:
@@ -345,7 +345,7 @@ def _member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Ar
             data = stream.read()
             return np.frombuffer(data, dtype=dtype).reshape(shape)
         header = stream.tell()
-    with path.open("rb") as file:  # the local header has lengths of its own
+    with path.open("rb") as file:  # the local header has its own lengths
         file.seek(member.header_offset + 26)
         lengths = np.frombuffer(file.read(4), dtype="<u2")
     start = member.header_offset + 30 + int(lengths[0]) + int(lengths[1]) + header
@@ -353,9 +353,9 @@ def _member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Ar
 
 
 def as_source(X: Any) -> Source | None:
-    """A source, if X is one or clearly stands for one; None for a matrix.
+    """Return X as a source, or None if it is a matrix.
 
-    A function, an iterator, a list of matrices, or the paths of ``.npz`` files.
+    X may be a source, a function, an iterator, a list of matrices, or paths of ``.npz`` files.
     """
     if isinstance(X, Source):
         return X

@@ -1,4 +1,4 @@
-"""The sums over documents that a fit consists of, each a small class with add and merge."""
+"""The sums over documents that a fit needs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from dcot.stream.passes import Block
 
 Array = NDArray[Any]
 
-CELLS_PER_PAIR = 32  # with fewer pairs than one in 32 cells, pairs are listed one by one
-PAGE_BYTES = 4096  # the smallest piece of memory that an operating system gives
+CELLS_PER_PAIR = 32  # with fewer pairs than one per 32 cells, pairs are listed one by one
+PAGE_BYTES = 4096  # smallest memory page of an operating system
 
 
 @dataclass
 class Size:
-    """How much there is: rows, values, and pairs of terms in a document."""
+    """Numbers of rows, of values, and of pairs of terms in a document."""
 
     n: int = 0
     nnz: int = 0
@@ -44,7 +44,7 @@ class Size:
 
 
 class MomentsSum:
-    """Moments without scatter matrix, and the size of the corpus."""
+    """Moments without the scatter matrix, and the size of the corpus."""
 
     def empty(self) -> Any:
         return None
@@ -52,7 +52,7 @@ class MomentsSum:
     def add(self, total: Any, block: Block) -> Any:
         X = block.X
         entries = (X.nnz if sp.issparse(X) else X.size) / max(X.shape[0], 1)
-        for rows in row_blocks(X.shape[0], 32 * entries):  # of which Moments makes copies
+        for rows in row_blocks(X.shape[0], 32 * entries):  # Moments makes copies of them
             part = block.rows(rows.start, rows.stop)
             total = self.merge(total, (Moments.of(part.X, part.weights), Size.of(part.X)))
         return total
@@ -64,7 +64,7 @@ class MomentsSum:
 
 
 def panels_of(d: int, rows: int | None = None) -> list[tuple[int, int]]:
-    """First row of each panel, and the one after its last."""
+    """Return the first row of each panel, and the row after its last."""
     rows = rows or PANEL
     return [(start, min(start + rows, d)) for start in range(0, d, rows)]
 
@@ -86,7 +86,7 @@ class PanelSum(ArraySum):
     dtype: Any
 
     def empty(self) -> Array:
-        """Zeros in memory that is already allocated, so that adding documents does not wait."""
+        """Return zeros whose memory pages are already allocated, so that adding is faster."""
         total = np.zeros((self.stop - self.start, self.stop), dtype=self.dtype)
         total.reshape(-1)[:: PAGE_BYTES // total.itemsize] = 0
         return total
@@ -108,10 +108,10 @@ class PanelSum(ArraySum):
 
 @dataclass
 class SparsePanelSum:
-    """The same as sparse matrices, for partial sums and for terms that rarely occur together.
+    """Like ``PanelSum`` with sparse matrices, for partial sums and terms that rarely co-occur.
 
-    A total is a list of matrices, each at least twice as large as the next: adding a batch to one
-    large matrix would copy all of it every time. A matrix that fills up becomes dense.
+    A total is a list of matrices, each at least twice as large as the next, because adding a batch
+    to one large matrix would copy all of it every time. A matrix with many entries becomes dense.
     """
 
     start: int
@@ -122,13 +122,13 @@ class SparsePanelSum:
         return []
 
     def add(self, total: list[Any], block: Block) -> list[Any]:
-        block = block.sparse  # nothing is to be written above the diagonal
+        block = block.sparse  # so that nothing is written above the diagonal
         if total and not sp.issparse(total[0]):  # the largest part; dense ones are large
             PanelSum(self.start, self.stop, self.dtype).add(total[0], block)
             return total
         X, T = block.rooted, block.transpose
         documents = T.indices[T.indptr[self.start] : T.indptr[self.stop]]
-        pairs = int(np.diff(X.indptr)[documents].sum())  # of terms in one document, at most
+        pairs = int(np.diff(X.indptr)[documents].sum())  # upper bound of the pairs of terms
         return self._with(total, self._of(X, T, pairs))
 
     def _of(self, X: Matrix, T: Matrix, pairs: int) -> Any:
@@ -145,10 +145,10 @@ class SparsePanelSum:
         return sp.csr_array(found, shape=(rows, self.stop))
 
     def _by_looking(self, arrays: Any) -> Any:
-        """Some rows at a time as a dense array, of which the entries other than zero are kept.
+        """Compute a few rows at a time as a dense array, and keep the nonzero entries.
 
-        Faster than a list of pairs where many terms occur together. It needs memory for these rows
-        and for the result only.
+        This is faster than a list of pairs if many terms occur together. It needs memory only for
+        these rows and the result.
         """
         from dcot.core.kernels import ROWS, add_scatter, count_entries, take_entries
 
@@ -193,12 +193,12 @@ def _size(matrix: Any) -> int:
 
 
 def _smaller(matrix: Any) -> Any:
-    """A sparse matrix, or the dense one where that takes less memory."""
+    """Return the sparse matrix, or a dense one if that takes less memory."""
     return matrix.toarray() if 2 * matrix.nnz > matrix.shape[0] * matrix.shape[1] else matrix
 
 
 def added(left: Any, right: Any) -> Any:
-    """The sum of two matrices, each sparse or dense; dense where that takes less memory."""
+    """Return the sum of two matrices, sparse or dense; dense if that takes less memory."""
     if not sp.issparse(left) and not sp.issparse(right):
         return left + right
     if sp.issparse(left) and sp.issparse(right):
@@ -211,7 +211,7 @@ def added(left: Any, right: Any) -> Any:
 
 @dataclass
 class ProductSum(ArraySum):
-    """``X_cᵀ X_c V`` for a dense V, d × w, with the centring carried along."""
+    """``X_cᵀ X_c V`` for a dense V, d × w."""
 
     dense: Array
     mean: Array
@@ -265,7 +265,7 @@ def add_transposed(total: Array, X: Matrix, dense: Array) -> Array:
 
 @dataclass
 class OutputsSum:
-    """What the outputs of the last of some layers add up to, around ``origin``."""
+    """Sums over the outputs of the last layer, around ``origin``."""
 
     layers: Sequence[Layer]
     origin: Array
@@ -284,7 +284,7 @@ class OutputsSum:
 
 @dataclass
 class MeanOutputSum:
-    """Weight of the documents, and the sum of the outputs of the last of some layers."""
+    """Total weight of the documents, and the sum of the outputs of the last layer."""
 
     layers: Sequence[Layer]
 
@@ -303,7 +303,7 @@ class MeanOutputSum:
 
 
 def _outputs(layers: Sequence[Layer], block: Block) -> Iterator[tuple[Array, Array | None]]:
-    """Outputs of the last layer for a few documents at a time, with their weights."""
+    """Yield outputs of the last layer for a few documents at a time, with their weights."""
     coef = layers[-1].coef_
     for rows in row_blocks(block.shape[0], coef.shape[1] * coef.itemsize, CACHE_BYTES):
         Z: Matrix = block.X[rows]
@@ -313,7 +313,7 @@ def _outputs(layers: Sequence[Layer], block: Block) -> Iterator[tuple[Array, Arr
 
 
 class CountSum:
-    """How many documents there are."""
+    """The number of documents."""
 
     def empty(self) -> int:
         return 0
@@ -327,7 +327,7 @@ class CountSum:
 
 @dataclass
 class RowsSum:
-    """Chosen documents, by their place in the corpus; few enough to be held."""
+    """Documents chosen by their position in the corpus, few enough to fit in memory."""
 
     chosen: Array
 

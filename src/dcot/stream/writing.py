@@ -1,9 +1,9 @@
-"""Features of a large corpus, to a file: in order, batch by batch, resumed after a crash.
+"""Write the features of a large corpus to a file, batch by batch, and resume after a crash.
 
-What is written is first made safe on the disk (fsync). Then a checkpoint in ``….progress`` says how
-far it goes, from time to time and when an error ends the work; the rest is written again. A
-checksum of the documents keeps two corpora from being mixed. The output has its name when it is
-complete: an ``.npy`` array, or a folder of parquet files.
+From time to time, and after an error, the output is synced to disk (fsync) and a checkpoint in
+``….progress`` records how much of it is complete; what follows is written again. A checksum of the
+documents prevents mixing two corpora. The output gets its final name when it is complete: an
+``.npy`` array, or a folder of parquet files.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ def write_features(
     resume: bool | None = None,
     progress: Progress = silent,
 ) -> int:
-    """Write the features of all documents; how many there are.
+    """Write the features of all documents, and return the number of documents.
 
     Parameters
     ----------
-    transform : from a batch of documents to its features
+    transform : function from a batch of documents to its features
     path : ``….npy`` for one array; anything else is a folder of parquet files, whose names sort in
         the order of the documents, with columns ``document`` and ``features``
-    width, dtype : of the features
+    width, dtype : number of columns and dtype of the features
     model : a fingerprint; the output of another model is not resumed
-    names : of the features
+    names : names of the features
     overwrite : replace a finished output
-    resume : resume an unfinished one; None means unless ``overwrite``
+    resume : resume an unfinished output; None means unless ``overwrite``
     """
     path = folder_of(path)
     resume = not overwrite if resume is None else resume
@@ -97,7 +97,7 @@ def _copy(
     writer: Writer,
     progress: Progress,
 ) -> int:
-    begun, here = replace(saved), replace(saved)  # what is resumed, and the last whole batch
+    begun, here = replace(saved), replace(saved)  # where to resume, and the last whole batch
     here.restart()
     unsynced, expected = 0, source.n_documents
     documents_done(progress, "transform", 0, expected)
@@ -117,14 +117,14 @@ def _copy(
                 _save_checkpoint(path, saved, writer, here)
                 unsynced = 0
             documents_done(progress, "transform", here.rows, expected, source.fraction())
-        if here.batches <= begun.batches:  # nothing was left to write, or less than there was
+        if here.batches <= begun.batches:  # nothing left to write, or fewer batches than before
             _check_same(path, begun, here)
         else:
-            _save_checkpoint(path, saved, writer, here)  # what comes now can fail, too
+            _save_checkpoint(path, saved, writer, here)  # the next steps can fail too
     except BaseException:
         if here.batches > saved.batches:
-            with suppress(OSError):  # the first error is the one to report
-                writer.cut(here.rows)  # a full disk needs room for the note
+            with suppress(OSError):  # report the first error
+                writer.cut(here.rows)  # frees space for the checkpoint on a full disk
                 _save_checkpoint(path, saved, writer, here)
         raise
     documents_done(progress, "transform", here.rows, here.rows, finished=True)
@@ -132,7 +132,7 @@ def _copy(
 
 
 def _read(source: Source) -> Iterator[Batch]:
-    """The batches; an error of the system while reading is not one of writing."""
+    """Yield the batches; turn an OSError while reading into an error of the input."""
     try:
         yield from source.batches()
     except OSError as error:
@@ -145,7 +145,7 @@ def _read(source: Source) -> Iterator[Batch]:
 
 
 def _check_same(path: Path, begun: Checkpoint, here: Checkpoint) -> None:
-    """The batches that are skipped have to be those that were written."""
+    """Check that the skipped batches are those that were written."""
     advice = "give the same source, or start again with overwrite=True (--overwrite)"
     if (here.batches, here.rows) != (begun.batches, begun.rows):
         raise InvalidInputError(
@@ -160,7 +160,7 @@ def _check_same(path: Path, begun: Checkpoint, here: Checkpoint) -> None:
 
 
 def checksum(documents: Any, before: int = 0) -> int:
-    """A checksum of a batch of texts or of rows, and of the batches before it."""
+    """Return a checksum of a batch of texts or rows and of the batches before it."""
     before = zlib.crc32(str(count_of(documents)).encode(), before)
     if getattr(documents, "ndim", 1) != 2:
         return zlib.crc32(_joined(documents), before)
@@ -199,9 +199,9 @@ def _write_batch(
 
 
 def fingerprint(fitted: FittedDCoT, *settings: Any) -> str:
-    """Changes with anything that changes the features, and is the same in every process.
+    """Return a digest that changes if the features change, and is the same in every process.
 
-    ``settings`` are arrays, and other values that have a meaning as text.
+    ``settings`` are arrays, or other values that are hashed as text.
     """
     digest = hashlib.blake2b(digest_size=16)
     made = fitted.representation
@@ -218,7 +218,7 @@ def fingerprint(fitted: FittedDCoT, *settings: Any) -> str:
 
 
 def _settled(value: Any) -> str:
-    """A setting as text: no addresses of functions, no order of sets."""
+    """Return a setting as text that does not depend on addresses or on the order of sets."""
     if isinstance(value, dict):
         return str(sorted((name, _settled(one)) for name, one in value.items()))
     if isinstance(value, set | frozenset):
@@ -242,7 +242,7 @@ def in_progress(path: Path) -> bool:
 
 
 def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Checkpoint:
-    """What an earlier call left to take up, or a fresh start."""
+    """Return the checkpoint to resume from, or ``fresh``."""
     if path.exists() and not overwrite:
         also = " and resume=True, to resume the unfinished output" if in_progress(path) else ""
         raise InvalidParameterError(
