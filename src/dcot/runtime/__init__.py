@@ -1,1 +1,1 @@
-"""Threads, memory, progress, files that are written atomically, and optional imports."""
+"""Threads, memory, progress, atomic writes, and optional imports."""

@@ -1,4 +1,4 @@
-"""Optional dependencies: imported when used, with the pip command when they are missing."""
+"""Import optional dependencies, or give the pip command that installs them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dcot.errors import MissingExtraError
 
 
 def require(module: str, extra: str) -> ModuleType:
-    """Import ``module``, or say which extra of dcot brings it.
+    """Import ``module``, or raise an error that names the extra of dcot that installs it.
 
     >>> require("json", "cli").__name__
     'json'

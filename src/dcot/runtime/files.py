@@ -1,26 +1,25 @@
-"""Files and folders that appear whole or not at all.
+"""Write files and folders atomically: the target is complete or does not change.
 
-Everything dcot writes goes first to a temporary file or folder of its own beside the target, then
-to the disk (fsync), and is then renamed. The temporary name is random and created exclusively, so
-a file of somebody else, or a link that was put there, is never followed or overwritten. An error
-removes the temporary file; a killed process leaves it behind, and the next write of the same
-target removes it.
+Content is written to a temporary file or folder next to the target, synced to disk (fsync), and
+renamed. The temporary name is random and created exclusively, so that a file of another user, or a
+link, is never followed or overwritten. An error removes the temporary file. A killed process leaves
+it, and the next write of the same target removes it.
 
 A file::
 
     with atomic_file(path) as file:       # a binary file, open for writing
         frame.write_parquet(file)
 
-A folder, which replaces an older folder of that name in one step::
+A folder, which replaces an existing folder of that name in one step::
 
-    with atomic_folder(path) as folder:   # a Path: an empty folder beside the target
+    with atomic_folder(path) as folder:   # a Path: an empty folder next to the target
         (folder / "features.json").write_text("{}")
 
-Check before that the old folder may be replaced: whatever is there is removed.
+Check first that the existing folder may be replaced, because it is removed.
 
 Work that can be resumed keeps its temporary file between calls: ``temporary_name`` makes the name,
-``create`` and ``reopen`` open it, and ``move_into_place`` ends it. Store the name in the record of
-the progress; do not guess it.
+``create`` and ``reopen`` open the file, and ``move_into_place`` renames it. Store the name in the
+record of the progress.
 """
 
 from __future__ import annotations
@@ -46,15 +45,15 @@ if sys.platform != "win32":
     import fcntl
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_LEFTOVER_SECONDS = 60.0  # a younger temporary file may belong to a write that has just begun
+_LEFTOVER_SECONDS = 60.0  # a newer temporary file may belong to a write that has just begun
 _EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
 
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file to write, which becomes ``path`` when the block ends without an error.
+    """Open a binary file that becomes ``path`` when the block ends without an error.
 
-    Errors of writing are OutputErrors that name ``path``; those of what is read meanwhile pass.
+    Errors of writing are OutputErrors that name ``path``; other errors are not changed.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "hits.csv"
@@ -77,13 +76,13 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with explained(shown):
             move_into_place(temporary, target)
     finally:
-        with suppress(OSError):  # renamed, if all went well
+        with suppress(OSError):  # it was renamed if there was no error
             os.unlink(temporary)
 
 
 @contextmanager
 def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """An empty folder to fill, which becomes ``path`` when the block ends without an error.
+    """Create an empty folder that becomes ``path`` when the block ends without an error.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "features"
@@ -109,17 +108,17 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a small file whole or not at all; its folder is made if need be."""
+    """Write a small file atomically; its folder is created if needed."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as file:
         file.write(data)
 
 
-# -- the parts, for work that is resumed --------------------------------------------------------
+# -- parts, for work that can be resumed --------------------------------------------------------
 
 
 def temporary_name(path: Path) -> Path:
-    """A new hidden name beside ``path`` that nobody else uses.
+    """Return a new, unique hidden name next to ``path``.
 
     >>> bool(_temporaries_of(Path("a/b.csv")).fullmatch(temporary_name(Path("a/b.csv")).name))
     True
@@ -128,12 +127,12 @@ def temporary_name(path: Path) -> Path:
 
 
 def create(path: Path) -> io.FileIO:
-    """A new file, unbuffered; an error if anything has that name, a link included."""
+    """Create a new unbuffered file; raise if a file or link of that name exists."""
     return io.FileIO(path, "x+b")
 
 
 def reopen(path: Path) -> io.FileIO:
-    """A temporary file of an earlier call, to resume writing; links are refused."""
+    """Open a temporary file of an earlier call to resume writing; raise if it is a link."""
     flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     file = io.FileIO(os.open(path, flags), "r+b")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -143,10 +142,10 @@ def reopen(path: Path) -> io.FileIO:
 
 
 def move_into_place(temporary: Path, target: Path) -> None:
-    """Rename a finished file or folder to ``target``; what was there before is removed.
+    """Rename a finished file or folder to ``target``; an existing target is removed.
 
-    A folder cannot be renamed over another: where the system can, the two are exchanged in one
-    step; elsewhere the old one is renamed first. The old one is deleted last.
+    A folder cannot be renamed over another. If the system supports it, the two are exchanged in one
+    step; otherwise the old one is renamed first. The old one is deleted last.
     """
     folder = temporary.is_dir() and not temporary.is_symlink()
     if folder:
@@ -166,7 +165,7 @@ def move_into_place(temporary: Path, target: Path) -> None:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Mark a temporary file or folder as in use, so that other processes leave it alone."""
+    """Mark a temporary file or folder as in use, so that other processes do not remove it."""
     handle = os.open(path, os.O_RDONLY) if sys.platform != "win32" else -1
     try:
         if sys.platform != "win32":
@@ -179,7 +178,7 @@ def held(path: Path) -> Iterator[None]:
 
 
 def remove_leftovers(target: Path) -> None:
-    """Remove temporary files of ``target`` that no process holds and that are ours."""
+    """Remove our temporary files of ``target`` that no process uses."""
     if sys.platform == "win32":
         return
     ours = _temporaries_of(target)
@@ -191,20 +190,20 @@ def remove_leftovers(target: Path) -> None:
 
 def sync_file(path: Path) -> None:
     """Make sure that the content of a file is on the disk."""
-    # Windows wants a handle that may write; elsewhere the file may be read-only
+    # Windows needs a writable handle; elsewhere the file may be read-only
     with path.open("rb" if os.name == "posix" else "r+b") as file:
         os.fsync(file.fileno())
 
 
 def sync_folder(path: Path) -> None:
-    """Make sure that what was created, renamed and removed in a folder is on the disk."""
+    """Make sure that changes of the entries of a folder are on the disk."""
     if os.name != "posix":
         return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems without it
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not supported by the file system
             raise
     finally:
         os.close(handle)
@@ -212,7 +211,7 @@ def sync_folder(path: Path) -> None:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """An OSError becomes an OutputError that says what could not be written, and why."""
+    """Turn an OSError into an OutputError that names the path and the reason."""
     try:
         yield
     except OutputError:
@@ -226,7 +225,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 class _OutputFile(io.BufferedWriter):
-    """A new file, locked while it is open, whose errors are not those of reading."""
+    """A new file, locked while it is open, whose errors are OutputErrors."""
 
     def __init__(self, raw: io.FileIO, target: Path) -> None:
         super().__init__(raw)
@@ -249,7 +248,7 @@ def _temporaries_of(target: Path) -> re.Pattern[str]:
 
 
 def _is_abandoned(path: Path) -> bool:
-    """Whether a temporary file or folder is ours, not new, and in nobody's hands."""
+    """Whether a temporary file or folder is ours, not new, and not in use."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid():
         return False
@@ -266,7 +265,7 @@ def _is_abandoned(path: Path) -> bool:
 
 
 def _remove(path: Path) -> None:
-    """Delete a file, a link or a folder; what cannot be deleted stays."""
+    """Delete a file, link or folder; errors are ignored."""
     with suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -275,7 +274,7 @@ def _remove(path: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Swap two names in one step; False where the system or its file system cannot."""
+    """Swap two names in one step; return False if the system does not support it."""
     if not sys.platform.startswith("linux"):
         return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)

@@ -1,4 +1,4 @@
-"""Progress of long work: one line on standard error, only where somebody asked for it.
+"""Report the progress of long work, in one line on standard error if requested.
 
 Work reports to a function ``progress(message, fraction)``. A function that does several pieces of
 work gives each a ``part`` of its own progress, so that one bar shows the whole::
@@ -31,7 +31,7 @@ def silent(message: str, fraction: float) -> None:
 
 
 def quiet(fraction: float) -> None:
-    """Say nothing of how far one piece of work has come."""
+    """Report nothing; for work that reports only a fraction."""
 
 
 def documents_done(
@@ -42,10 +42,10 @@ def documents_done(
     fraction: float | None = None,
     finished: bool = False,
 ) -> None:
-    """Report how many documents are done, of how many (or which part), as far as is known."""
+    """Report how many documents are done, and the fraction of all documents if known."""
     if expected:
         fraction = done / expected
-    if fraction is not None and not finished:  # only the end is the end
+    if fraction is not None and not finished:  # 1 is only for finished work
         fraction = min(fraction, 0.999)
     counted = getattr(progress, "documents", None)
     if counted is not None:
@@ -63,7 +63,7 @@ def announce(progress: Progress, message: str) -> None:
 
 
 def part(progress: Progress, first: float, last: float, title: str = "") -> Progress:
-    """The progress of a piece of work that is a part of a whole, from ``first`` to ``last``.
+    """Return the progress of a part of the work, from ``first`` to ``last``.
 
     >>> part(lambda message, fraction: print(message, fraction), 0.5, 1.0, "fit")("layer 1", 0.5)
     fit: layer 1 0.75
@@ -72,7 +72,7 @@ def part(progress: Progress, first: float, last: float, title: str = "") -> Prog
 
 
 def parts(progress: Progress, count: int, title: str) -> list[Progress]:
-    """The progress of ``count`` pieces of work of about the same length, which may overlap."""
+    """Return the progress of ``count`` parts of about the same length, which may overlap."""
     if progress is silent or count < 2:
         return [progress] * count
     whole = _Forward(progress)
@@ -83,7 +83,7 @@ def parts(progress: Progress, count: int, title: str) -> list[Progress]:
 
 
 class _Forward:
-    """Progress that never goes back: pieces that share work report it out of order."""
+    """Progress that never decreases; parts that share work report out of order."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress, self.furthest = progress, 0.0
@@ -125,8 +125,8 @@ _watcher: ContextVar[Progress | None] = ContextVar("dcot_progress", default=None
 def watched(progress: Progress) -> Iterator[None]:
     """Report all work inside to ``progress(message, fraction)`` instead of showing it.
 
-    Where it has a method ``documents(message, done, fraction)``, passes over documents call that;
-    ``say(text)`` gets lines such as the plan of a fit.
+    If it has a method ``documents(message, done, fraction)``, passes over documents call that. If
+    it has a method ``say(text)``, it gets lines such as the plan of a fit.
 
     >>> with watched(lambda message, fraction: None):
     ...     progress_for(True).__name__
@@ -140,14 +140,14 @@ def watched(progress: Progress) -> Iterator[None]:
 
 
 def progress_for(verbose: bool) -> Progress:
-    """Whoever watches; else a display, if it was asked for."""
+    """Return the progress set by ``watched``; otherwise a display if ``verbose``."""
     return _watcher.get() or (Display() if verbose else silent)
 
 
 class Display:
-    """One bar on a terminal, which all steps share, and which is erased at their end.
+    """A progress bar on a terminal, shared by all steps and erased at the end.
 
-    Elsewhere, or without rich, it writes a line when a step is done.
+    Without a terminal or without rich, it writes a line when a step is done.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -158,13 +158,13 @@ class Display:
         self.begun = self.drawn = self.fraction = 0.0
 
     def say(self, text: str) -> None:
-        """Write a line of its own."""
+        """Write a line of text."""
         self.close()
         self.stream.write(f"[dcot] {one_line(text)}\n")
         self.stream.flush()
 
     def documents(self, message: str, done: int, fraction: float | None) -> None:
-        """The same with documents per second; the fraction may not be known."""
+        """Show progress with documents per second; the fraction may be None."""
         now = time.perf_counter()
         seconds = now - (self.begun if message == self.step else now)
         note = f"{done / seconds:,.0f} documents/s" if seconds else ""
@@ -201,7 +201,7 @@ class Display:
             "completed": fraction,
             "note": self.note,
         }
-        if self.bar is None or fraction < self.fraction:  # its times are those of an older step
+        if self.bar is None or fraction < self.fraction:  # its times are from an earlier step
             self.close()
             self.bar = _rich_bar(self.stream, **shown)
         else:
@@ -211,7 +211,7 @@ class Display:
 
 
 def _rich_bar(stream: TextIO, **shown: Any) -> RichProgress:
-    """A bar that holds nothing: no thread, no redirected output, and the cursor stays visible."""
+    """Return a bar without a thread and redirected output, and with a visible cursor."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -235,7 +235,7 @@ def _rich_bar(stream: TextIO, **shown: Any) -> RichProgress:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration as people say it.
+    """Format a duration for people.
 
     >>> format_duration(0.25), format_duration(5), format_duration(150), format_duration(9000)
     ('0.2 s', '5 s', '2 min 30 s', '2 h 30 min')

@@ -1,4 +1,4 @@
-"""What the machine offers: threads that others have not taken, and memory that is free."""
+"""Find out how many threads and how much memory may be used."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 @lru_cache(maxsize=1)
 def _blas() -> Any:
-    # Finding the loaded libraries takes milliseconds, asking them microseconds: find them once,
-    # after SciPy has loaded the BLAS that does the work.
+    # Finding the loaded libraries takes milliseconds, and asking them takes microseconds. So find
+    # them once, after SciPy has loaded its BLAS.
     import scipy.linalg.blas  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -27,7 +27,7 @@ def _blas() -> Any:
 
 
 def n_cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS or Windows
@@ -35,10 +35,10 @@ def n_cores() -> int:
 
 
 def n_threads() -> int:
-    """Threads our own kernels may use: as many as BLAS may, and never more than there are cores.
+    """Return the number of threads for our kernels: that of BLAS, at most the number of cores.
 
-    BLAS is the one knob that joblib, threadpoolctl, Dask and the environment variables all turn;
-    following it keeps nested parallelism from oversubscribing the machine.
+    joblib, threadpoolctl, Dask and the environment variables all set the threads of BLAS. Using the
+    same number avoids oversubscription with nested parallelism.
     """
     limits = [library["num_threads"] for library in _blas().info()]
     return int(max(1, min([n_cores(), *limits])))
@@ -47,8 +47,8 @@ def n_threads() -> int:
 def run_threads(kernel: Callable[..., None], *args: Any, work: float) -> None:
     """Call ``kernel(*args, first, step)`` once on each of ``step`` threads.
 
-    The kernel must release the GIL and write only to what it owns. ``work`` is the number of
-    elementary operations: a little is not worth a thread.
+    The kernel must release the GIL and write only to its own rows. ``work`` is the number of
+    elementary operations; small work runs on one thread.
     """
     threads = n_threads() if work > _WORTH_A_THREAD else 1
     others = [_pool().submit(kernel, *args, first, threads) for first in range(1, threads)]
@@ -62,8 +62,8 @@ _WORTH_A_THREAD = 500_000
 
 @lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
-    # One for the process: the tasks never wait for one another, so any number of callers may
-    # share it. Idle threads are cheap; starting them for each product is not.
+    # One for the process: tasks never wait for each other, so all callers can share it. Idle
+    # threads are cheap, but starting them for each product is not.
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="dcot")
 
 
@@ -72,7 +72,7 @@ if hasattr(os, "register_at_fork"):  # a forked child inherits the pool, but not
 
 
 def free_memory() -> int | None:
-    """Bytes that can be allocated now, or None where the system does not tell."""
+    """Return the bytes that can be allocated now, or None if not known."""
     candidates = []
     try:
         text = Path("/proc/meminfo").read_text()
@@ -84,7 +84,7 @@ def free_memory() -> int | None:
     if group is not None:
         candidates.append(group)
     if not candidates:
-        try:  # macOS tells how much memory there is, not how much is free: take half of it
+        try:  # macOS reports the total memory, not the free memory: take half of it
             known = "SC_AVPHYS_PAGES" in os.sysconf_names
             pages = os.sysconf("SC_AVPHYS_PAGES") if known else os.sysconf("SC_PHYS_PAGES") // 2
             candidates.append(pages * os.sysconf("SC_PAGE_SIZE"))
@@ -94,9 +94,9 @@ def free_memory() -> int | None:
 
 
 def _group_memory(folder: Path) -> int | None:
-    """Bytes that a container may still use, or None without a limit.
+    """Return the bytes that a container may still use, or None without a limit.
 
-    Files that were read stay in memory until it is needed, and count as used. They are free.
+    Cached files count as used by the container, but their memory can be freed.
     """
     try:
         limit = (folder / "memory.max").read_text().strip()
@@ -108,7 +108,7 @@ def _group_memory(folder: Path) -> int | None:
 
 
 def allowance(limit: float | None) -> float:
-    """Bytes that may be used: the limit that was set, or most of what is free."""
+    """Return the bytes that may be used: the limit, or by default 90 % of the free memory."""
     if limit is not None:
         return limit
     free = free_memory()
@@ -116,7 +116,7 @@ def allowance(limit: float | None) -> float:
 
 
 def parse_bytes(limit: float | str | None) -> float | None:
-    """Read a memory limit: a number of bytes, ``"4GB"``, ``"2 GiB"``, or None for no limit.
+    """Return a memory limit in bytes, from a number, ``"4GB"``, ``"2 GiB"``, or None.
 
     >>> parse_bytes("1.5 GB"), parse_bytes("1.5 GiB")
     (1500000000.0, 1610612736.0)
@@ -139,7 +139,7 @@ def parse_bytes(limit: float | str | None) -> float | None:
 
 
 def format_bytes(number: float) -> str:
-    """A size as people read it.
+    """Format a size in bytes for people.
 
     >>> format_bytes(1_536_000_000)
     '1.5 GB'

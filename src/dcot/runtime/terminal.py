@@ -1,11 +1,11 @@
-"""Untrusted text made safe for a terminal."""
+"""Make untrusted text safe for a terminal."""
 
 from __future__ import annotations
 
 import re
 
-# Control characters (a terminal obeys them), marks that reverse the direction of the text around
-# them, line separators, and halves of characters. Joiners stay: Hindi and Persian need them.
+# Control characters (a terminal obeys them), marks that reverse the direction of text, line
+# separators, and lone surrogates. Joiners are kept, because Hindi and Persian need them.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
@@ -14,10 +14,10 @@ _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u
 
 
 def printable(text: object) -> str:
-    r"""The text with everything that a terminal would obey replaced by its escape.
+    r"""Replace the characters that a terminal would obey by their escapes.
 
-    Line breaks and tabs stay. Documents, labels, file names and errors go through this function
-    before they are shown.
+    Line breaks and tabs are kept. Documents, labels, file names and errors are passed through this
+    function before they are shown.
 
     >>> printable("red \x1b[31m label")
     'red \\x1b[31m label'
@@ -26,7 +26,7 @@ def printable(text: object) -> str:
 
 
 def one_line(text: object) -> str:
-    r"""The same in one line: line breaks and tabs become spaces.
+    r"""Like ``printable``, with line breaks and tabs replaced by spaces.
 
     >>> one_line("two\nlines")
     'two lines'
@@ -35,7 +35,7 @@ def one_line(text: object) -> str:
 
 
 def printable_json(text: str) -> str:
-    r"""JSON whose strings have no control characters; it means the same.
+    r"""Escape control characters in JSON, without changing its meaning.
 
     >>> printable_json('"\x9b31m"')
     '"\\u009b31m"'
