@@ -1,7 +1,7 @@
-"""Fit and transform on a Dask cluster, or with any other scheduler of Dask.
+"""Fit and transform on a Dask cluster, or with any other Dask scheduler.
 
-The fit is the one of ``dcot.stream``: the same sums, made per partition and added up in a tree,
-and the same solver on the total. Install with ``pip install "dcot[dask]"``.
+The fit is that of ``dcot.stream``: the same sums, computed per partition and added in a tree, and
+the same solver on the total. Install with ``pip install "dcot[dask]"``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files as partitions: small files together, large ones in pieces that can be read separately."""
+"""Split files into partitions: small files together, large files in pieces."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from dcot.text.readers import TextFiles
 from dcot.text.tables import ReadOptions, csv_row_starts, parquet_rows, read_rows, stream_rows
 
 PARTITION_BYTES, PARTITION_FILES = 64_000_000, 10_000
-# A larger file that cannot be cut gets a warning.
+# A larger file that cannot be split gets a warning.
 LARGE_PARTITION_BYTES = 4 * PARTITION_BYTES
-# In these encodings the byte of a line break is always a line break.
+# In these encodings the byte of a line break has no other meaning.
 _CUTTABLE = ("utf-8", "ascii", "iso8859", "cp125", "koi8")
 
 Range = tuple[int, int]
 
 
 def partitions_of_files(files: TextFiles, *, apart: bool = False) -> list[Partition]:
-    """The partitions of files; with ``apart``, no two files are in one partition."""
+    """Return the partitions of files; with ``apart``, each has only one file."""
     return numbered(list(_partitions(files, apart)))
 
 
@@ -55,7 +55,7 @@ def _partitions(files: TextFiles, apart: bool) -> Iterator[Partition]:
 def _whole(files: TextFiles) -> Partition:
     first, last = files.files[0][0], files.files[-1][0]
     name = f"{first}" if first == last else f"{first} to {last.name} ({len(files.files)} files)"
-    # absolute paths, which mean the same on every worker
+    # absolute paths are the same on every worker
     there = files.only([(path.resolve(), kind) for path, kind in files.files])
     return Partition(name, _recipe(there), mark_of(files))
 
@@ -63,7 +63,7 @@ def _whole(files: TextFiles) -> Partition:
 def _cut(file: TextFiles, pieces: list[Range]) -> Iterator[Partition]:
     ((path, kind),) = file.files
     mark, unit = mark_of(file), "rows" if kind == "parquet" else "bytes"
-    header = pieces[0][0]  # what comes before the first piece belongs to all
+    header = pieces[0][0]  # the bytes before the first piece belong to every piece
     for start, stop in pieces:
         piece = Piece(path.resolve(), kind, file.options, start, stop, header)
         yield Partition(f"{path}, {unit} {start:,} to {stop:,}", _recipe(piece), mark)
@@ -77,7 +77,7 @@ def _status(path: Path) -> Any:
 
 
 def mark_of(files: TextFiles) -> str:
-    """A digest of the paths, sizes and times of files, and of how they are read."""
+    """Return a digest of the paths, sizes and times of files, and of the read options."""
     digest = hashlib.blake2b(str(files.options).encode(), digest_size=16)
     for path, kind in files.files:
         found = _status(path)
@@ -87,10 +87,10 @@ def mark_of(files: TextFiles) -> str:
 
 
 def cuts(path: Path, kind: str, size: int, options: ReadOptions) -> list[Range]:
-    """Pieces of a file that can be read separately: bytes, or rows of parquet.
+    """Return pieces of a file that can be read separately: bytes, or rows of parquet.
 
     Rows of CSV may contain line breaks, so the whole file is read once to find where they begin.
-    A compressed file cannot be cut: what is in its middle depends on all that comes before.
+    A compressed file cannot be split, because it can only be read from the beginning.
     """
     whole = [(0, size)]
     if size <= 2 * PARTITION_BYTES:
@@ -110,14 +110,14 @@ def cuts(path: Path, kind: str, size: int, options: ReadOptions) -> list[Range]:
     if kind in ("csv", "tsv"):
         try:
             starts = csv_row_starts(path, kind, options, PARTITION_BYTES)
-        except InvalidInputError:  # the worker that reads it reports it
+        except InvalidInputError:  # the worker that reads the file reports the error
             return whole
         return list(pairwise([*starts, size])) if starts else whole
     return _evenly(0, size, round(size / PARTITION_BYTES))
 
 
 def _evenly(first: int, stop: int, count: int) -> list[Range]:
-    """A range in pieces of about the same size; never an empty one."""
+    """Split a range into pieces of about the same size, none of them empty."""
     count = max(1, min(count, stop - first))
     edges = [first + (stop - first) * k // count for k in range(count + 1)]
     return list(pairwise(edges))
@@ -125,9 +125,9 @@ def _evenly(first: int, stop: int, count: int) -> list[Range]:
 
 @dataclass
 class Piece:
-    """The rows or lines of a file that begin in a range of bytes; of parquet, a range of rows.
+    """The rows or lines of a file that begin in a range of bytes; for parquet, a range of rows.
 
-    The first ``header`` bytes of the file come before every piece.
+    The first ``header`` bytes of the file are added before every piece.
     """
 
     path: Path
@@ -141,7 +141,7 @@ class Piece:
         if self.kind == "parquet":
             rows = read_rows(self.path, self.kind, self.options, part=(self.start, self.stop))
         else:
-            # lines are counted from the beginning of the piece
+            # line numbers in errors start at the beginning of the piece
             where = self.path if not self.start else Path(f"{self.path}, from byte {self.start:,}")
             rows = stream_rows(io.BytesIO(self._bytes()), where, self.kind, self.options)
         return Texts.of([row[0] for row in rows])
@@ -151,7 +151,7 @@ class Piece:
             header = file.read(self.header)
             file.seek(max(self.start - 1, 0))
             if self.start:
-                file.readline()  # it began before, or is the end of the line before
+                file.readline()  # the rest of the line before
             begun = file.tell()
             data = file.read(self.stop - begun) if begun < self.stop else b""
             if data and not data.endswith(b"\n"):
@@ -164,7 +164,7 @@ def _recipe(files: TextFiles | Piece) -> Recipe:
 
 
 def _read(files: TextFiles | Piece) -> Texts:
-    """One batch of texts, which is smaller than a list of strings and quicker to count."""
+    """Read one batch of ``Texts``, which is smaller than a list and faster to count."""
     if isinstance(files, Piece):
         return files.texts()
     return Texts.joined(list(files.batches()))

@@ -1,4 +1,4 @@
-"""``fit`` on a cluster: partial sums where the documents are, the solver where the caller is."""
+"""``fit`` on a cluster: workers compute partial sums, and the caller's process runs the solver."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from dcot.stream.fitting import PART_BYTES
 from dcot.stream.passes import count_of
 from dcot.vectorizer import DCoTVectorizer
 
-# Partial sums that one task merges; one worker holds them at the same time.
+# Partial sums merged by one task; they are in the memory of one worker at the same time.
 FAN_IN = 4
-# One task merges sums whose totals take at most this many bytes together.
+# Largest total size of the sums that one task merges.
 GROUP_BYTES = PART_BYTES
-# Bytes of documents per task, where there are enough tasks for all threads. Large tasks are better:
-# a partial sum of many documents is hardly larger than one of few, and there are fewer to merge.
+# Bytes of documents per task, if there are enough tasks for all threads. Large tasks are better: a
+# partial sum of many documents is hardly larger than one of few, and there are fewer to merge.
 LEAF_BYTES = 1e9
-# At most this many tasks per thread: what a lost worker had is computed again.
+# At most this many tasks per thread. Tasks of a lost worker are computed again.
 LEAVES_PER_THREAD = 4
 # Copies of the documents in a task: as texts, as terms, stacked, and transposed.
 _DOCUMENT_COPIES = 4
@@ -49,7 +49,7 @@ _MEMORY_SHARE = 0.7
 
 
 class DaskPasses:
-    """Passes on a cluster; the same sums as ``LocalPasses``, made where the partitions are."""
+    """Passes on a cluster; the same sums as ``LocalPasses``, computed where the partitions are."""
 
     rereadable = True
 
@@ -63,7 +63,7 @@ class DaskPasses:
     ) -> None:
         self.partitions, self.options, self.progress = list(partitions), options, progress
         self.steps = steps
-        # shared with what map returns: documents and bytes by partition, what was skipped
+        # shared with the result of ``map``: documents and bytes by partition, skipped partitions
         fresh: dict[str, Any] = {"counts": None, "sizes": {}, "skipped": {}}
         self.state = fresh if state is None else state
 
@@ -112,7 +112,7 @@ class DaskPasses:
         for attempt in range(self.options.retries + 1):
             try:
                 return compute(self._trees(groups, leaves), self.options)
-            except LostError:  # only a lost worker had it: send it again
+            except LostError:  # a lost worker had the only copy: send it again
                 self.state.pop("steps", None)
                 if attempt == self.options.retries:
                     raise
@@ -126,10 +126,10 @@ class DaskPasses:
         return [part for part in self.partitions if part.name not in self.skipped]
 
     def _leaves(self) -> list[list[Partition]]:
-        """Partitions by task, in order.
+        """Return the partitions of each task, in order.
 
-        A partition has a task of its own if it needs something that Dask has computed, which is
-        where the task should be, and while its size is not known.
+        A partition has its own task if its size is not known, or if it needs a result of Dask; the
+        task should then run where that result is.
         """
         sizes, remaining = self.state["sizes"], self._remaining()
         threads = _threads(self.options.client)
@@ -141,7 +141,7 @@ class DaskPasses:
         for partition in remaining:
             alone = not sizes.get(partition.name) or bool(partition.inputs)
             size = most if alone else sizes[partition.name]
-            # a little more, rather than one more task for the rest
+            # rather a slightly larger task than one more task
             if not leaves or alone or filled + size / 2 > most:
                 leaves.append([])
                 filled = 0.0
@@ -150,7 +150,7 @@ class DaskPasses:
         return leaves
 
     def _steps(self) -> Any:
-        """The steps as workers have them: sent once, not in every pass."""
+        """Return the steps as sent to the workers, once and not in every pass."""
         kept = self.state.get("steps")
         if kept is None or kept[0] is not self.steps:
             kept = self.state["steps"] = (self.steps, shared(self.steps, self.options.client))
@@ -164,7 +164,7 @@ class DaskPasses:
         return starts
 
     def _trees(self, groups: list[list[Sum]], leaves: list[list[Partition]]) -> list[Any]:
-        """A tree of tasks for each group of sums; at their common leaves, all groups are made."""
+        """Return a tree of tasks for each group of sums; the leaves compute all groups."""
         from dask import delayed
 
         client, starts = self.options.client, self._starts()
@@ -188,8 +188,8 @@ class DaskPasses:
         return roots
 
     def _waves(self, sums: Sequence[Sum], leaves: list[list[Partition]]) -> list[list[list[Sum]]]:
-        """Groups of sums, and which of them are made in one pass: as many as workers can hold."""
-        one_group = self.options.client == "processes"  # to which a leaf is sent for each group
+        """Return the groups of sums for each pass: as many as fit in the memory of workers."""
+        one_group = self.options.client == "processes"  # a leaf would be sent for each group
         groups = [list(sums)] if one_group else _groups(sums)
         known = self.state["sizes"]
         most = max((known.get(part.name, 0.0) for leaf in leaves for part in leaf), default=0.0)
@@ -210,7 +210,7 @@ class DaskPasses:
         return waves
 
     def _say(self, need: float, tasks: int, passes: int) -> None:
-        """Announce the memory that a thread needs; again only if it has grown by a fifth."""
+        """Announce the memory that a thread needs; again only if it grew by more than 20 %."""
         if need <= 1.2 * self.state.get("need", 0.0):
             return
         self.state["need"] = need
@@ -223,7 +223,7 @@ class DaskPasses:
         )
 
     def _check(self, parts: list[Part]) -> None:
-        """The same documents in every pass, however often a partition was tried."""
+        """Check that every pass reads the same documents."""
         counts, lost = parts[0].counts, parts[0].failed
         for part in parts[1:]:
             if part.counts != counts or part.failed.keys() != lost.keys():
@@ -247,7 +247,7 @@ class DaskPasses:
 
 
 def _groups(sums: Sequence[Sum]) -> list[list[Sum]]:
-    """Sums that one task makes: as many as are not too large together."""
+    """Return groups of sums whose total size is at most ``GROUP_BYTES``, if possible."""
     groups: list[list[Sum]] = [[]]
     size = 0.0
     for one in sums:
@@ -261,14 +261,14 @@ def _groups(sums: Sequence[Sum]) -> list[list[Sum]]:
 
 
 def _threads(client: Any) -> int:
-    """Of all workers together."""
+    """Number of threads of all workers."""
     if isinstance(client, str):
         return n_threads()
     return max(1, int(sum(client.nthreads().values())))
 
 
 def _memory(client: Any) -> float:
-    """Bytes of memory per thread, on the worker that has the least."""
+    """Bytes of memory per thread, on the worker with the least."""
     if isinstance(client, str):
         return allowance(None) / n_threads()
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
@@ -277,7 +277,7 @@ def _memory(client: Any) -> float:
 
 
 def largest(one: Sum) -> float:
-    """Largest size of a sum's total, in bytes, for sums that can be large."""
+    """Return the largest possible size of a total in bytes; 0 for small sums."""
     found: Any = one
     if hasattr(one, "stop"):
         size = (found.stop - found.start) * found.stop
@@ -290,13 +290,13 @@ def largest(one: Sum) -> float:
 
 
 def sent(one: Sum) -> float:
-    """Bytes of a sum that are sent to every worker, for sums that can be large."""
+    """Return the bytes of a sum that are sent to every worker; 0 for small sums."""
     found: Any = one
     return float(found.dense.nbytes) if hasattr(one, "dense") else 0.0
 
 
 def without_data(one: Sum) -> Sum:
-    """The sum without the data that only adding needs: enough to merge."""
+    """Return a copy of the sum without the data that merging does not need."""
     light = copy(one)
     for name in ("dense", "mean", "layers", "origin", "targets"):
         if hasattr(light, name):
@@ -323,21 +323,21 @@ def fit(
     ----------
     model : DCoT or DCoTVectorizer
     collection : a bag, series or dataframe of texts for ``DCoTVectorizer``; an array of documents ×
-        terms (of sparse blocks, as a rule), one chunk wide, for ``DCoT``; or a list of
-        ``dask.delayed`` texts or matrices for either; or ``read_texts(...)``, files that every
-        worker can open, one or several a partition
-    cluster : where to work: an address, a client, ``"threads"``, ``"processes"``; None for the
+        terms (usually of sparse blocks), one chunk wide, for ``DCoT``; a list of ``dask.delayed``
+        texts or matrices for either; or ``read_texts(...)``, files that every worker can open, with
+        one or more files per partition
+    cluster : where to work: an address, a client, ``"threads"`` or ``"processes"``; None for the
         client in use, or else a cluster of local processes
-    column : of a dataframe, that holds the texts
+    column : the column of a dataframe with the texts
     on_error : {"raise", "skip"}
-        What to do with a partition that cannot be used: an error that names it, or skip
-        it; ``model.skipped_`` has the names and reasons.
-    retries : how often a partition is tried again before it counts as one that cannot be used
-    timeout : seconds that a pass may take; None waits as long as the cluster works
+        How to handle a partition that cannot be used: raise an error that names it, or skip it;
+        ``model.skipped_`` has the names and reasons.
+    retries : how often to try a partition again before it counts as failed
+    timeout : seconds that a pass may take; None for no limit
 
     Returns
     -------
-    the model, fitted
+    the fitted model
     """
     if not isinstance(model, DCoT | DCoTVectorizer):
         raise InvalidTypeError(f"got a {type(model).__name__}, expected a DCoT or a DCoTVectorizer")

@@ -1,4 +1,4 @@
-"""The tasks of a pass: sums over some partitions, one after the other, and their merging."""
+"""The tasks of a pass: sums over partitions, and their merging."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from dcot.stream.passes import Block, count_of
 from dcot.stream.sources import named
 from dcot.text.batch import Texts
 
-# Matrices are stacked up to this many bytes: every addition copies a sparse sum.
+# Matrices are stacked up to this many bytes, because every addition copies a sparse sum.
 STACK_BYTES = 192e6
-SAMPLE_DOCUMENTS = 1000  # of the first partition, to see their type and width
+SAMPLE_DOCUMENTS = 1000  # documents of the first partition that show the type and width
 
 
 @dataclass
@@ -29,8 +29,8 @@ class Part:
     Attributes
     ----------
     totals : one per sum; None if there were no documents
-    counts, sizes : documents and bytes by partition
-    failed : partitions that could not be read, and why
+    counts, sizes : number of documents and bytes by partition
+    failed : partitions that could not be read, each with the reason
     """
 
     totals: list[Any] | None = None
@@ -43,7 +43,7 @@ class Part:
 
 
 class Leaf:
-    """Sums over partitions that are read one by one and not kept."""
+    """Sums over partitions, which are read one by one and not kept in memory."""
 
     def __init__(self, sums: Sequence[Sum]) -> None:
         self.sums = sums
@@ -52,7 +52,7 @@ class Leaf:
         self.size = 0.0
 
     def take(self, name: str, documents: Any) -> None:
-        """Add the documents of a partition, or note that there are none."""
+        """Add the documents of a partition, or record that it failed."""
         if isinstance(documents, Failed):
             self.part.failed[documents.name] = documents.reason
             return
@@ -65,7 +65,7 @@ class Leaf:
             self.finish()
 
     def finish(self) -> Part:
-        """Add what is waiting."""
+        """Add the waiting documents to the sums, and return the totals."""
         if self.waiting:
             names = [name for name, _ in self.waiting]
             blocks = [block for _, block in self.waiting]
@@ -94,10 +94,10 @@ def add_partitions(
     retries: int,
     on_error: str,
 ) -> list[Part]:
-    """A task: read partitions, take each through the steps, and add up; a part for every group.
+    """A task that reads partitions, applies the steps, and returns a part for every group of sums.
 
-    ``inputs`` has what each recipe wants, ``names`` the name of each partition and the place of its
-    first document in the corpus.
+    ``inputs`` has the inputs of each recipe, ``names`` the name of each partition and the position
+    of its first document in the corpus.
     """
     leaf = Leaf([one for group in groups.value for one in group])
     for recipe, given, (name, start) in zip(recipes, inputs, names, strict=True):
@@ -121,7 +121,7 @@ def read(
     retries: int,
     on_error: str,
 ) -> Any:
-    """The documents of a partition, taken through the steps; ``Failed`` if it may be skipped."""
+    """Return the documents of a partition after the steps; ``Failed`` if it is skipped."""
     documents = load(recipe, given, name, retries, on_error)
     if isinstance(documents, Failed):
         return documents
@@ -134,7 +134,7 @@ def read(
 
 
 def read_some(recipe: Recipe, given: list[Any], *options: Any) -> Any:
-    """A task: the first documents of a partition; ``options`` as for ``read``."""
+    """A task that returns the first documents of a partition; ``options`` as for ``read``."""
     documents = read(recipe, given, *options)
     if isinstance(documents, Failed):
         return documents
@@ -146,12 +146,12 @@ def read_some(recipe: Recipe, given: list[Any], *options: Any) -> Any:
 
 
 def pick(parts: list[Part], group: int) -> Part:
-    """A task: what a leaf made for one group of sums."""
+    """A task that returns the part of one group of sums."""
     return parts[group]
 
 
 def merge(sums: Any, parts: list[Part]) -> Part:
-    """A task: merge several parts."""
+    """A task that merges several parts."""
     whole = Part()
     for part in parts:
         whole.counts.update(part.counts)
@@ -168,14 +168,14 @@ def merge(sums: Any, parts: list[Part]) -> Part:
 
 
 def _own(total: Any) -> Any:
-    """A copy that may be changed: results of other tasks must not be."""
-    if isinstance(total, list):  # of parts, which are replaced, never changed
+    """Return a copy that may be changed, because results of other tasks must not change."""
+    if isinstance(total, list):  # its items are replaced, never changed
         return list(total)
     return deepcopy(total)
 
 
 def size_of(value: Any) -> int:
-    """Bytes of arrays in whatever holds them: Dask places work by the size of what it needs."""
+    """Return the bytes of all arrays in a value; Dask places tasks by the size of their inputs."""
     if isinstance(value, list | tuple):
         return sum(map(size_of, value))
     if isinstance(value, np.ndarray):
@@ -188,7 +188,7 @@ def size_of(value: Any) -> int:
 
 
 def bytes_of(documents: Any) -> float:
-    """Approximate size of documents; 0 if it is not known."""
+    """Return the approximate size of documents in bytes; 0 if not known."""
     if isinstance(documents, Block):
         return float(documents.nbytes)
     return float(documents.n_bytes) if isinstance(documents, Texts) else 0.0

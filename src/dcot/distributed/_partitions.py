@@ -1,4 +1,4 @@
-"""From a Dask collection to named partitions, each of which can fail on its own."""
+"""Split a Dask collection into named partitions, which can fail independently."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.runtime.extras import require
 from dcot.stream.sources import named
 
-_LONG_LIST = 1000  # a longer list of strings in a graph holds texts
+_LONG_LIST = 1000  # a longer list of strings in a graph has texts
 _RETRY_SECONDS = 0.1  # seconds before a partition is tried again; doubled each time
 
 
 class Recipe:
-    """Tasks of Dask as one: opaque to Dask, so that they are run by us.
+    """Several Dask tasks that run as one, which Dask does not look into.
 
-    This is what lets a partition be tried again with any scheduler, and names it when it fails.
-    ``wanted`` are the keys of what the tasks need from others. (Not a dataclass: Dask looks into
-    these for tasks.)
+    So a partition can be tried again with any scheduler, and an error can name it. ``wanted`` are
+    the keys of results that the tasks need from others. This is not a dataclass, because Dask
+    searches dataclasses for tasks.
     """
 
     def __init__(self, graph: dict[Any, Any], key: Any, wanted: Sequence[Any] = ()) -> None:
         self.graph, self.key, self.wanted = graph, key, list(wanted)
 
     def make(self, given: Sequence[Any] = ()) -> Any:
-        """The result; ``given`` are the values that are wanted."""
+        """Run the tasks and return the result; ``given`` are the values of ``wanted``."""
         from dask import get
 
         values = dict(zip(self.wanted, given, strict=True))
         if self.key in values:
             return values[self.key]
-        # as functions without arguments: Dask would look for tasks in lists and tuples
+        # as functions without arguments, because Dask searches lists and tuples for tasks
         held = {key: (_Held(value),) for key, value in values.items()}
         return get({**self.graph, **held}, self.key)
 
@@ -53,11 +53,11 @@ class Partition:
 
     Attributes
     ----------
-    name : in errors
-    recipe : how it is made
-    mark : of files: changes when they do
-    inputs : Dask objects that the recipe wants, because others want them too or a cluster has them
-    futures : those of them that a cluster has
+    name : the name in errors
+    recipe : the tasks that make it
+    mark : a digest of its files, which changes when they do; empty without files
+    inputs : Dask objects that the recipe needs, because they are shared or persisted
+    futures : the futures of persisted inputs
     """
 
     name: str
@@ -69,7 +69,7 @@ class Partition:
 
 @dataclass
 class Failed:
-    """A partition, or a task that partitions share, that could not be made."""
+    """A partition, or a task shared by partitions, that failed."""
 
     name: str
     reason: str
@@ -78,13 +78,13 @@ class Failed:
 def partitions_of(
     collection: Any, column: str | None = None, *, apart: bool = False, retries: int = 0
 ) -> list[Partition]:
-    """The partitions of a bag, dataframe, series, array, list of delayed objects, or of files.
+    """Return the partitions of a bag, dataframe, series, array, list of delayed objects, or files.
 
     Parameters
     ----------
-    column : of a dataframe, with the texts
-    apart : put no two files in one partition, so that one can be skipped without others
-    retries : how often a task that partitions share is tried again
+    column : the column of a dataframe with the texts
+    apart : put only one file in a partition, so that it can be skipped without others
+    retries : how often to try a shared task again
     """
     require("dask", "dask")
     from dcot.distributed._files import partitions_of_files
@@ -99,7 +99,7 @@ def partitions_of(
 
 
 def numbered(partitions: list[Partition]) -> list[Partition]:
-    """The same partitions; a repeated name gets a number."""
+    """Add a number to repeated names of partitions."""
     seen: Counter[str] = Counter()
     found = []
     for partition in partitions:
@@ -153,14 +153,14 @@ def _of_array(array: Any) -> list[Any]:
     return list(array.to_delayed().ravel())
 
 
-# -- which tasks are run by us --------------------------------------------------------------------
+# -- splitting the graph --------------------------------------------------------------------------
 
 
 def _cut_graph(parts: list[Any], retries: int) -> list[Partition]:
-    """A recipe for each partition, of the tasks that no other partition needs.
+    """Return a recipe for each partition, with the tasks that no other partition needs.
 
-    Tasks that several partitions need are run once, each in a task of Dask's. What a cluster has
-    already (futures), and what is made from it, is left to Dask.
+    A task that several partitions need runs once, as a Dask task. Tasks with futures, and shared
+    tasks that depend on them, are left to Dask.
     """
     from dask.optimization import cull
 
@@ -183,12 +183,12 @@ def _cut_graph(parts: list[Any], retries: int) -> list[Partition]:
 
 
 class _Nodes:
-    """Partitions, and tasks that they share, each made once.
+    """Builds partitions, and the tasks that they share.
 
     Parameters
     ----------
     tasks, needs : tasks by key, and the keys that each needs
-    outside : keys of tasks that are not a part of one partition
+    outside : keys of tasks that do not belong to one partition
     held : those of them that have futures
     """
 
@@ -211,7 +211,7 @@ class _Nodes:
         return Partition(name, recipe, inputs=[self._node(one) for one in wanted], futures=futures)
 
     def _reach(self, key: Any, into_outside: bool) -> tuple[list[Any], list[Any]]:
-        """The tasks that lead to ``key``, and the outside ones that they begin with."""
+        """Return the tasks that ``key`` depends on, and the outside tasks that they need."""
         own, wanted, todo, seen = [], [], [key], {key}
         while todo:
             one = todo.pop()
@@ -226,7 +226,7 @@ class _Nodes:
         return own, wanted
 
     def _node(self, key: Any) -> Any:
-        """A Dask object for an outside task."""
+        """Return a Dask object for an outside task."""
         from dask import delayed
         from dask.delayed import Delayed
 
@@ -247,7 +247,7 @@ class _Nodes:
 
 
 def _futures_in(task: Any) -> list[Any]:
-    """Futures in a task and in its arguments."""
+    """Return the futures in a task and its arguments."""
     from distributed import Future
 
     found, todo = [], [task]
@@ -260,16 +260,16 @@ def _futures_in(task: Any) -> list[Any]:
                 todo.extend(one)
         elif isinstance(one, dict):
             todo.extend(one.values())
-        elif type(one).__module__ == "dask._task_spec":  # tasks of newer versions of Dask
+        elif type(one).__module__ == "dask._task_spec":  # tasks of newer Dask versions
             todo += [getattr(one, name, ()) for name in ("args", "kwargs", "value")]
     return found
 
 
-# -- making them, on a worker ---------------------------------------------------------------------
+# -- on a worker ----------------------------------------------------------------------------------
 
 
 def _make_shared(recipe: Recipe, given: list[Any], retries: int) -> Any:
-    """A task that partitions share; one that fails is the partitions' to report."""
+    """Run a shared task; if it fails, the partitions that need it report the error."""
     for one in given:
         if isinstance(one, Failed):
             return one
@@ -280,7 +280,7 @@ def _make_shared(recipe: Recipe, given: list[Any], retries: int) -> Any:
 
 
 def load(recipe: Recipe, given: list[Any], name: str, retries: int, on_error: str) -> Any:
-    """The documents of a partition, tried several times; ``Failed`` if it may be skipped."""
+    """Return the documents of a partition, with retries; ``Failed`` if it is skipped."""
     for one in given:
         if isinstance(one, Failed):
             return failed(name, InvalidInputError(f"{one.name} failed: {one.reason}"), on_error)
@@ -300,12 +300,12 @@ def _tried(recipe: Recipe, given: list[Any], retries: int) -> Any:
 
 
 def _settled(documents: Any) -> Any:
-    """What can be read more than once: a partition of a bag may be an iterator."""
+    """Turn an iterator, such as a partition of a bag, into a list."""
     return list(documents) if hasattr(documents, "__next__") else documents
 
 
 def failed(name: str, error: Exception, on_error: str) -> Failed:
-    """Raise an error that names the partition, or note it."""
+    """Raise an error that names the partition, or return it as ``Failed``."""
     if on_error == "raise":
         raise named(name, error) from error
     return Failed(name, _reason(error))

@@ -1,4 +1,4 @@
-"""Tasks on a cluster or on threads and processes: what they share, their results, their errors."""
+"""Run tasks on a cluster, threads or processes: shared data, results and errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
     ----------
     cluster : None, an address such as ``"tcp://10.0.0.1:8786"``, a ``distributed.Client``, a
         cluster object, or ``"threads"``, ``"processes"``, ``"synchronous"``
-        None takes the client that is in use, or starts a local cluster, one process a core, and
+        None uses the current client, or starts a local cluster with one process per core and
         closes it at the end.
     timeout : seconds to wait for a scheduler, and for its first worker
     """
@@ -70,10 +70,10 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
 
 
 def _client(distributed: Any, cluster: Any, timeout: float) -> Any:
-    """A client of our own.
+    """Create a client, with a second attempt after an ``AssertionError``.
 
-    What other clients cancel is announced to all of them. If that comes together with the answer
-    to a new client, `distributed` takes it for a broken answer, so one more attempt is made.
+    The scheduler tells all clients what one of them cancels. If such a message arrives together
+    with the answer to a new client, `distributed` raises this error.
     """
     try:
         return distributed.Client(cluster, timeout=timeout, set_as_default=False)
@@ -82,7 +82,7 @@ def _client(distributed: Any, cluster: Any, timeout: float) -> Any:
 
 
 def _check_workers(distributed: Any, client: Any, timeout: float) -> None:
-    """Work that nobody takes would be waited for without end."""
+    """Raise an error if there are no workers, because the work would never end."""
     try:
         client.wait_for_workers(1, timeout=timeout)
     except (TimeoutError, distributed.TimeoutError) as error:
@@ -101,7 +101,7 @@ def _in_use(distributed: Any) -> Any:
 
 @contextmanager
 def _local(distributed: Any) -> Iterator[Any]:
-    """A cluster of processes on this machine, reachable from nowhere else."""
+    """Start a cluster of processes that only this machine can reach."""
     options = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1}
     with (
         distributed.LocalCluster(n_workers=n_cores(), processes=True, **options) as cluster,
@@ -110,13 +110,13 @@ def _local(distributed: Any) -> Iterator[Any]:
         yield client
 
 
-# What is larger than this does not travel with the graph, but once to each worker.
+# Larger data is not part of the graph, but is sent once to each worker.
 _EMBEDDED_BYTES = 1_000_000
 
 
 @dataclass
 class Options:
-    """How partitions are worked on."""
+    """Options for running the tasks of partitions."""
 
     client: Any  # a distributed.Client, or the name of a scheduler
     retries: int = 3
@@ -140,14 +140,14 @@ class Options:
 
 
 class LostError(ClusterError):
-    """Data that was sent to workers is gone with them."""
+    """Data that was sent to workers was lost with them."""
 
 
-# -- things that tasks share --------------------------------------------------------------------
+# -- data that tasks share ----------------------------------------------------------------------
 
 
 class Shared:
-    """Something that many tasks use: opaque to Dask, sent once."""
+    """Data that many tasks use; Dask does not look into it, and it is sent once."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -157,7 +157,7 @@ class Shared:
 
 
 def shared(value: Any, client: Any) -> Any:
-    """One node of the graph for all tasks; large ones go straight to the workers."""
+    """Return one node of the graph for all tasks; large data is sent to the workers now."""
     from dask import delayed
 
     opaque = Shared(value)
@@ -184,7 +184,7 @@ def _scattered(client: Any, value: Any) -> Any:
 
 
 def compute(tasks: list[Any], options: Options) -> list[Any]:
-    """Results of tasks, one after the other: large ones are never here twice."""
+    """Return the results of tasks, fetched one by one to save memory."""
     if not isinstance(options.client, str):
         return _on_cluster(tasks, options)
     if options.timeout is None:
@@ -199,10 +199,10 @@ def _here(tasks: list[Any], scheduler: str, **more: Any) -> list[Any]:
 
 
 def _here_in_time(tasks: list[Any], scheduler: str, timeout: float) -> list[Any]:
-    """The work in a thread of its own, which is left alone when it takes too long.
+    """Run the tasks in a separate thread, and raise an error after ``timeout`` seconds.
 
-    No further tasks are started then. Processes are ended; a thread cannot be, so a task that never
-    ends keeps its thread.
+    No further tasks are started then. Processes are ended. Threads cannot be ended, so a task that
+    never ends keeps its thread.
     """
     late = threading.Event()
     done: Future[list[Any]] = Future()
@@ -232,13 +232,13 @@ def _here_in_time(tasks: list[Any], scheduler: str, timeout: float) -> list[Any]
 
 
 def _processes() -> ProcessPoolExecutor | None:
-    """Processes that can be ended; None if Dask was configured to use others."""
+    """Return a pool of processes that can be ended; None if Dask has a configured pool."""
     import dask
     from dask.multiprocessing import get_context, initialize_worker_process
 
     if dask.config.get("pool", None) is not None:
         return None
-    # as in Dask: strings have to have the same hash in all processes
+    # as in Dask: strings must have the same hash in all processes
     if os.environ.get("PYTHONHASHSEED") in (None, "0"):
         os.environ["PYTHONHASHSEED"] = "6640"
     workers = dask.config.get("num_workers", None) or n_cores()
@@ -292,14 +292,14 @@ def _on_cluster(tasks: list[Any], options: Options) -> list[Any]:
             client.cancel(futures)
 
 
-# -- what a cluster has already -----------------------------------------------------------------
+# -- persisted partitions -----------------------------------------------------------------------
 
 
 def settle(partitions: Sequence[Partition], options: Options) -> dict[str, str]:
     """Wait for persisted partitions and retry those that failed.
 
-    Those that still fail are an error that names them or, with ``on_error="skip"``, returned: name
-    and reason.
+    A partition that still fails raises an error that names it. With ``on_error="skip"``, the names
+    and reasons are returned instead.
     """
     held = {part.name: part.futures for part in partitions if part.futures}
     if not held:
@@ -325,7 +325,7 @@ def settle(partitions: Sequence[Partition], options: Options) -> dict[str, str]:
 
 
 def _finished(futures: list[Any], options: Options) -> list[Any]:
-    """The futures, when no more work on them is under way."""
+    """Wait for the futures, and return them."""
     from distributed import TimeoutError as Late
     from distributed import wait
 

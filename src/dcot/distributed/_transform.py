@@ -1,4 +1,4 @@
-"""``transform`` on a cluster: back to a Dask array, or to a folder of parquet files."""
+"""``transform`` on a cluster: to a Dask array, or to a folder of parquet files."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ def transform(
 ) -> Any:
     """Features of a Dask collection as a Dask array, computed when it is.
 
-    Its chunks are the partitions; how many rows they have is not known before.
+    Its chunks are the partitions, whose numbers of rows are not known before they are computed.
 
     Parameters
     ----------
     model : a fitted DCoT or DCoTVectorizer
-    collection, cluster, column, retries : see :func:`dcot.distributed.fit`; a model goes to the
-        workers of ``cluster`` at once, or of the client in use; without either it is in the graph
+    collection, cluster, column, retries : see :func:`dcot.distributed.fit`. A large model is sent
+        to the workers now if ``cluster`` is a client, or if it is None and there is a client in
+        use; otherwise the model is part of the graph.
     """
     import dask.array as da
     from dask import delayed
@@ -69,7 +70,7 @@ def _fitted(model: Model) -> FittedDCoT:
 
 
 def _no_features(model: Model) -> Any:
-    """The features of no documents."""
+    """Return the features of no documents."""
     fitted = _fitted(model)
     return np.empty((0, fitted.n_features), dtype=fitted.dtype)
 
@@ -109,15 +110,15 @@ def transform_to(
 ) -> int:
     """Write features to a folder of parquet files, one per partition; the number of documents.
 
-    Each file appears when it is complete, so the same call after a crash writes only those that are
-    missing. Another model and other documents are refused: files are compared by name, size and
-    time, and the documents of bags, dataframes and arrays are read again and compared. Columns:
-    ``partition``, ``row`` (in it) and ``features``.
+    Each file is written atomically, so the same call after a crash writes only the missing files.
+    Another model or other documents raise an error: files are compared by name, size and time; the
+    documents of bags, dataframes and arrays are read again and compared. The columns are
+    ``partition``, ``row`` (in the partition) and ``features``.
 
     Parameters
     ----------
-    path : a folder that all workers reach under this name
-    overwrite : make all files again
+    path : a folder that all workers can access under this name
+    overwrite : write all files again
     model, collection, cluster, column, on_error, retries, timeout :
         see :func:`dcot.distributed.fit`
     """
@@ -146,7 +147,7 @@ def transform_to(
     names = model.get_feature_names_out().tolist()
     facts = {"documents": total, "skipped": skipped, "features": names}
     _put(folder / "features.json", facts)
-    for left in folder.glob(".part-*.partial"):  # of workers that died
+    for left in folder.glob(".part-*.partial"):  # left by workers that died
         left.unlink(missing_ok=True)
     return total
 
@@ -158,10 +159,10 @@ def _check_documents(
     rows: dict[int, int],
     options: Options,
 ) -> None:
-    """Refuse partitions that have other documents than those whose features are there.
+    """Raise an error if a partition has other documents than those of its written features.
 
-    Files are known by their marks. Where nothing is known of the documents, the partition is taken
-    out of ``rows``, so that it is written again.
+    Files are compared by their marks. A partition without a recorded checksum is removed from
+    ``rows``, so that it is written again.
     """
     from dask import delayed
 
@@ -187,7 +188,7 @@ def _writing(
     folder: Path,
     options: Options,
 ) -> list[Any]:
-    """Tasks that write the partitions that are missing."""
+    """Return tasks that write the missing partitions."""
     from dask import delayed
 
     write = delayed(_write, pure=False)
@@ -199,11 +200,11 @@ def _writing(
     return tasks
 
 
-Mark = list[str]  # the name of a partition, and what else it is known by
+Mark = list[str]  # the name of a partition, and a digest of its files or its column
 
 
 def _begin(folder: Path, model: str, partitions: list[Mark], overwrite: bool) -> dict[int, int]:
-    """The rows of the partitions that are there already."""
+    """Return the numbers of rows of the partitions that are already written."""
     record = folder / "model.json"
     if overwrite and record.exists():
         for part in (*folder.glob("part-*.parquet"), *folder.glob(".part-*.json")):
@@ -220,7 +221,7 @@ def _begin(folder: Path, model: str, partitions: list[Mark], overwrite: bool) ->
 
 
 def _check_same(folder: Path, record: Path, model: str, partitions: list[Mark]) -> None:
-    """Refuse to put the parts of two models or of two corpora together."""
+    """Raise an error if the folder was begun with another model or other documents."""
     again = "or set overwrite=True to start again"
     try:
         begun = json.loads(record.read_text(encoding="utf-8"))
@@ -243,7 +244,7 @@ def _check_same(folder: Path, record: Path, model: str, partitions: list[Mark]) 
             f"{folder} was begun with {len(noted):,} partitions, and now there are "
             f"{len(partitions):,}: give the same ones, {again}"
         )
-    # the same file may have another path now: compare what it is
+    # the same file may have another name now: compare only the digests
     for before, (name, now) in zip(noted, partitions, strict=True):
         if before[-1] != now:
             raise InvalidInputError(
@@ -260,19 +261,19 @@ def _rows_there(folder: Path) -> dict[int, int]:
     rows = {}
     for part in folder.glob("part-*.parquet"):
         number = part.stem.removeprefix("part-")
-        with suppress(InvalidInputError):  # a damaged file is made again
+        with suppress(InvalidInputError):  # a damaged file is written again
             if number.isdecimal():
                 rows[int(number)] = parquet_rows(part)
     return rows
 
 
 def _note(folder: Path, number: int) -> Path:
-    """The file with the checksum of a partition's documents."""
+    """Return the path of the file with the checksum of a partition's documents."""
     return folder / f".part-{number:06d}.json"
 
 
 def _noted(folder: Path, number: int) -> int | None:
-    """The checksum of the documents that a part was made from."""
+    """Return the recorded checksum of a partition's documents, or None."""
     try:
         found = json.loads(_note(folder, number).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -289,7 +290,7 @@ def _check_same_documents(
     retries: int,
     on_error: str,
 ) -> None:
-    """A task: compare the documents of a partition with those that its features were made from."""
+    """A task that compares the documents of a partition with those of its written features."""
     documents = load(recipe, inputs, name, retries, on_error)
     if not isinstance(documents, Failed) and checksum(documents) != noted:
         raise InvalidInputError(
@@ -299,14 +300,14 @@ def _check_same_documents(
 
 
 def _put(path: Path, value: Any) -> None:
-    """JSON, whole or not at all."""
+    """Write JSON atomically."""
     with _explained(path, "Fix the problem, and the same call resumes from there"):
         write_atomically(path, json.dumps(value).encode())
 
 
 @contextmanager
 def _explained(path: Path, advice: str) -> Iterator[None]:
-    """A file that cannot be written is an error with advice."""
+    """Turn an OSError into an OutputError with advice."""
     try:
         yield
     except OSError as error:
@@ -324,7 +325,7 @@ def _write(
     retries: int,
     on_error: str,
 ) -> int | Failed:
-    """A task: write the features of a partition and, if asked, the checksum of its documents."""
+    """A task that writes the features of a partition and, with ``noting``, a checksum."""
     import polars as pl
 
     documents = load(recipe, inputs, name, retries, on_error)
