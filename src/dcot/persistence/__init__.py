@@ -1,4 +1,4 @@
-"""Model folders: arrays and JSON to a folder and back, versioned, checked, never pickle.
+"""Save models to folders and load them: arrays and JSON, versioned and checked, without pickle.
 
 ::
 
@@ -6,11 +6,11 @@
         dcot.json                               manifest: format, versions, sizes, checksums
         arrays-<checksum>.safetensors           numbers
         settings-<checksum>.json                settings
-        vocabulary-<checksum>.json              terms, one for each column, where they are known
-        README.md                               a card for people; dcot never reads it
+        vocabulary-<checksum>.json              terms, one for each column, if known
+        README.md                               a model card for people; dcot does not read it
 
-A file's name holds its checksum, so a new model never touches the files of the old one; replacing
-``dcot.json``, one atomic step, is what makes the new model the model.
+The name of a file contains its checksum, so a new model does not change the files of the old one.
+Replacing ``dcot.json``, one atomic step, switches to the new model.
 """
 
 from __future__ import annotations

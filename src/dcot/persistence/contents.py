@@ -1,6 +1,6 @@
-"""What a model folder holds, in memory, and how a loader asks for it without trusting it.
+"""The contents of a model folder in memory, and checks for untrusted contents.
 
-Settings are JSON. What JSON does not have (tuples, sets, arrays, dtypes) is marked by a key:
+Settings are JSON. Types that JSON does not have (tuples, sets, arrays, dtypes) are marked by a key:
 
 >>> encode("noise", (0.9, 0.8))
 {'$tuple': [0.9, 0.8]}
@@ -25,9 +25,9 @@ Array = NDArray[Any]
 Kind = TypeVar("Kind")
 
 DAMAGED = "; the folder was damaged or changed after it was saved: save the model again"
-MAX_COUNT = 2**48  # more documents, terms or steps than any model has
+MAX_COUNT = 2**48  # no model has more documents, terms or steps
 MAX_JSON_ARRAYS = 1 << 24  # bytes that all arrays in the settings may take in memory
-MAX_CHECKED_BYTES = 1 << 20  # of a mapped array: looking for NaN in it would read it from the disk
+MAX_CHECKED_BYTES = 1 << 20  # larger mapped arrays are not searched for NaN, which would read them
 
 
 @dataclass
@@ -36,14 +36,14 @@ class Contents:
 
     Attributes
     ----------
-    kind : which class it is; ``dcot.persistence.saving`` has the list
+    kind : name of the class; ``dcot.persistence.saving`` has the list
     settings : JSON values
-    arrays : saved as they are
-    weights : matrices that may be saved with less precision, and are float32 again after that
+    arrays : arrays that are saved unchanged
+    weights : matrices that may be saved with less precision, and are then loaded as float32
     vocabulary : terms in the order of the columns, or None
     facts : lines of the model card, label and value
-    mapped : whether the arrays are on the disk
-    used : names of the arrays that were asked for
+    mapped : whether the arrays are mapped from disk
+    used : names of the arrays that were read
     """
 
     kind: str
@@ -64,11 +64,10 @@ class Contents:
         finite: bool = True,
         largest: float = np.inf,
     ) -> Array:
-        """An array that has to be there, of this shape and of one of these kinds of dtype.
+        """Return an array; raise an error if it is missing or has another shape or kind of dtype.
 
-        Weights in 16 or 8 bits become float32. NaN and infinity are refused unless ``finite`` is
-        False, and so are numbers above ``largest``; a large array on the disk is not searched for
-        them.
+        Weights in 16 or 8 bits become float32. Unless ``finite`` is False, NaN, infinity and
+        numbers above ``largest`` raise an error too; large mapped arrays are not searched for them.
         """
         found = self.arrays.get(name)
         if found is None:
@@ -91,7 +90,7 @@ class Contents:
         return found
 
     def indices(self, name: str, shape: tuple[int, ...], n: int) -> Array:
-        """An array of whole numbers from 0 to n - 1, of a signed type."""
+        """Return an array of signed integers, checked to be from 0 to n - 1."""
         found = self.array(name, shape, "i")
         if found.size and (int(found.min()) < 0 or int(found.max()) >= n):
             raise ModelFormatError(
@@ -100,10 +99,10 @@ class Contents:
         return found
 
     def offsets(self, name: str, n: int) -> Array:
-        """Where n pieces begin and end: n + 1 numbers that start with 0 and never decrease.
+        """Return the offsets of n pieces: n + 1 integers that start with 0 and never decrease.
 
-        The caller checks the last one against what they point into. Neighbours are compared, not
-        subtracted: a difference of two of them can overflow and look right.
+        The caller checks the last one. Neighbours are compared, not subtracted, because a
+        difference could overflow and look right.
         """
         found = self.array(name, (n + 1,), "i")
         if int(found[0]) != 0 or (found[1:] < found[:-1]).any():
@@ -111,14 +110,14 @@ class Contents:
         return found
 
     def part(self, prefix: str, kind: str, settings: dict[str, Any]) -> Contents:
-        """A model inside the model: the arrays whose names begin with ``prefix``."""
+        """Return a model inside the model: the arrays whose names begin with ``prefix``."""
         names = [name for name in self.arrays if name.startswith(prefix)]
-        self.used |= set(names)  # whoever reads the part checks that all are used
+        self.used |= set(names)  # the reader of the part checks that all are used
         own = {name.removeprefix(prefix): self.arrays[name] for name in names}
         return Contents(kind, settings, own, vocabulary=self.vocabulary, mapped=self.mapped)
 
     def check_all_used(self) -> None:
-        """Refuse arrays that nothing asked for."""
+        """Raise an error if there are arrays that were not read."""
         rest = sorted(set(self.arrays) - self.used)
         if rest:
             raise ModelFormatError(
@@ -127,7 +126,7 @@ class Contents:
 
 
 def _within(array: Array, largest: float) -> bool:
-    """Whether all numbers are finite and not larger than ``largest``, by blocks."""
+    """Whether all numbers are finite with an absolute value of at most ``largest``."""
     step = max(1, (1 << 20) // max(1, array[:1].size))
     blocks = (np.abs(array[start : start + step]) for start in range(0, len(array), step))
     if largest == np.inf:
@@ -139,13 +138,13 @@ def _within(array: Array, largest: float) -> bool:
 
 
 def setting(settings: Mapping[str, Any], name: str, kind: type[Kind]) -> Kind:
-    """A setting that has to be there and of this type.
+    """Return a setting; raise an error if it is missing or of another type.
 
     >>> setting({"n": 3}, "n", int)
     3
     """
     found = settings.get(name)
-    # to JSON, 1.0 may be 1; to Python, True is a number
+    # in JSON, 1.0 may be written as 1; in Python, True is an int
     if kind is float and type(found) is int and abs(found) < 2**1000:
         found = float(found)
     if type(found) is not kind or found in (np.inf, -np.inf) or found != found:
@@ -156,7 +155,7 @@ def setting(settings: Mapping[str, Any], name: str, kind: type[Kind]) -> Kind:
 
 
 def count(settings: Mapping[str, Any], name: str, least: int = 0) -> int:
-    """A setting that is a whole number, not below ``least`` nor absurdly large."""
+    """Return a setting that is an integer from ``least`` to ``MAX_COUNT``."""
     found = setting(settings, name, int)
     if not least <= found <= MAX_COUNT:
         raise ModelFormatError(
@@ -167,7 +166,7 @@ def count(settings: Mapping[str, Any], name: str, least: int = 0) -> int:
 
 
 def choice(settings: Mapping[str, Any], name: str, choices: tuple[str | None, ...]) -> Any:
-    """A setting that is one of a few strings, or None."""
+    """Return a setting that is one of ``choices``, strings or None."""
     found = settings.get(name)
     if not isinstance(found, str | None) or found not in choices:
         raise ModelFormatError(
@@ -189,7 +188,7 @@ _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|U[0-9]{1,6})|bool|str_?|(u?in
 
 
 def encode(name: str, value: Any, advice: str = "") -> Any:
-    """A setting as JSON; an error says which setting cannot be saved, and what to do."""
+    """Return a setting as JSON; raise an error with ``advice`` if it cannot be saved."""
     if type(value) in _PLAIN and value == value and value not in (np.inf, -np.inf):
         return value
     if isinstance(value, np.generic) and value.dtype.kind in _KINDS_OF_ARRAY:
@@ -201,7 +200,7 @@ def encode(name: str, value: Any, advice: str = "") -> Any:
     if isinstance(value, tuple):
         return {"$tuple": [encode(name, entry, advice) for entry in value]}
     if isinstance(value, set | frozenset) and all(isinstance(entry, str) for entry in value):
-        return {"$set": sorted(value)}  # sorted: the same set gives the same bytes
+        return {"$set": sorted(value)}  # sorted, so that the same set gives the same bytes
     if isinstance(value, np.ndarray):
         return _encode_array(name, value, advice)
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
@@ -231,7 +230,7 @@ def _message(name: str, value: Any, advice: str) -> str:
 
 
 def decode(value: Any) -> Any:
-    """The setting that ``encode`` was given (sets become frozensets, dtypes NumPy's types)."""
+    """Invert ``encode`` (sets become frozensets, and dtypes NumPy types)."""
     try:
         return _decode(value)
     except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
@@ -267,9 +266,9 @@ def _dtype(name: Any) -> Any:
 
 
 def check_arrays(settings: Any) -> None:
-    """Refuse settings whose arrays would take much memory.
+    """Raise an error if the arrays of the settings would take too much memory.
 
-    Each entry of a text array takes as much as the longest, so a few long words can be enough.
+    Each entry of a text array takes as much memory as the longest one.
     """
     left, todo = MAX_JSON_ARRAYS, [settings]
     while todo:
@@ -298,7 +297,7 @@ DEFAULT_PRECISION: str | None = None  # of save(); None keeps the precision of t
 PACKED = (np.dtype(np.float16), np.dtype(np.int8))
 SCALE = ".scale"  # the scales of the array "x" are the array "x.scale"
 
-ROWS_PER_STEP = 4096  # packed at a time: no second copy of a large matrix
+ROWS_PER_STEP = 4096  # rows packed at a time, to avoid a copy of a large matrix
 
 
 def check_precision(precision: Any) -> None:
@@ -309,7 +308,7 @@ def check_precision(precision: Any) -> None:
 
 
 def pack(weights: Mapping[str, Array], precision: str | None) -> dict[str, Array]:
-    """The arrays to save for these weights.
+    """Return the arrays to save for these weights.
 
     >>> packed = pack({"W": np.array([[1.0, 0.0], [-0.5, 0.25]], dtype=np.float32)}, "int8")
     >>> packed["W"].tolist()
@@ -332,7 +331,7 @@ def pack(weights: Mapping[str, Array], precision: str | None) -> dict[str, Array
 
 
 def _scales(name: str, matrix: Array, precision: str) -> Array:
-    """What each column is divided by: the largest value then fills the range."""
+    """Return the divisor of each column, such that its largest value fills the range."""
     with np.errstate(over="ignore"):
         largest = np.maximum(matrix.max(axis=0), -matrix.min(axis=0)).astype(np.float32)
     if not np.isfinite(largest).all():
@@ -343,13 +342,13 @@ def _scales(name: str, matrix: Array, precision: str) -> Array:
     if precision == "int8":
         scale = largest / np.float32(127)
     else:
-        # powers of two are exact: small weights lose no digits to the narrow range of float16
+        # powers of two are exact, so small weights lose no digits to the narrow range of float16
         scale = np.ldexp(np.float32(1), np.maximum(np.frexp(largest)[1], -100) - 15)
     return np.where(scale > 0, scale, 1).astype(np.float32)
 
 
 def widened(name: str, small: Array, scale: Array | None) -> Array:
-    """Weights in 16 or 8 bits as float32 again."""
+    """Convert weights in 16 or 8 bits to float32."""
     fits = scale is not None and scale.dtype == np.float32 and small.ndim == 2
     if scale is None or not fits or scale.shape != small.shape[1:]:
         raise ModelFormatError(

@@ -1,4 +1,4 @@
-"""Files of a model folder: locked while it is written, and read only if they are plain files."""
+"""Write and read the files of a model folder, with a lock; only plain files are read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if sys.platform != "win32":
     import fcntl
 
 BYTES_PER_STEP = 1 << 22
-ALWAYS_READ_BYTES = 1 << 26  # less is read without asking how much memory is free
+ALWAYS_READ_BYTES = 1 << 26  # smaller files are read without checking the free memory
 
 _ADVICE = {
     errno.ENOSPC: "free some space, or save elsewhere",
@@ -39,7 +39,7 @@ _ADVICE = {
 
 @contextmanager
 def explained(action: str, path: Path) -> Iterator[None]:
-    """An OSError becomes a ModelFolderError that says what could not be done, and why."""
+    """Turn an OSError into a ModelFolderError with the failed action and the reason."""
     try:
         yield
     except ModelFolderError:
@@ -56,7 +56,7 @@ def explained(action: str, path: Path) -> Iterator[None]:
 
 
 def write_synced(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
-    """Write a new file to the disk (fsync); its size and SHA-256."""
+    """Write and sync a new file (fsync); return its size and SHA-256."""
     digest, size = hashlib.sha256(), 0
     with open(path, "xb") as file:
         for piece in pieces:
@@ -70,13 +70,13 @@ def write_synced(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """One writer at a time; the lock dies with the process. Without locks on Windows."""
+    """Lock a folder for one writer, until the process ends at the latest; no lock on Windows."""
     if sys.platform == "win32":
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # some network file systems have none
+        with suppress(OSError):  # some network file systems have no locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
@@ -88,7 +88,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def plain_file(path: Path) -> Iterator[tuple[FileIO, int]]:
-    """An open file and its size; links, pipes and devices are refused, not followed."""
+    """Open a file, and yield it with its size; links, pipes and devices raise an error."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
@@ -113,7 +113,7 @@ def _not_plain(path: Path) -> ModelFormatError:
 
 
 def read_into(file: FileIO, size: int, update: Callable[[Any], None]) -> NDArray[np.uint8]:
-    """``size`` bytes of a file in an array; ``update`` is called with each piece, while cached."""
+    """Read ``size`` bytes of a file into an array, and call ``update`` with each piece."""
     buffer = np.empty(size, dtype=np.uint8)
     view, done = buffer.data, 0
     while done < size:
@@ -128,7 +128,7 @@ def read_into(file: FileIO, size: int, update: Callable[[Any], None]) -> NDArray
 
 
 def check_memory(what: str, size: int, advice: str) -> None:
-    """Refuse what is larger than the memory that is free, before it is allocated."""
+    """Raise an error if ``size`` bytes are more than the free memory."""
     free = free_memory() if size > ALWAYS_READ_BYTES else None
     if free is not None and size > free:
         raise OutOfMemoryError(
@@ -138,7 +138,7 @@ def check_memory(what: str, size: int, advice: str) -> None:
 
 
 def checksum(buffer: Any) -> str:
-    """SHA-256 of a buffer, by pieces: a mapped file need not be in memory as a whole."""
+    """Return the SHA-256 of a buffer, in pieces, so that a mapped file may exceed memory."""
     digest, view = hashlib.sha256(), memoryview(buffer)
     for start in range(0, len(view), BYTES_PER_STEP):
         digest.update(view[start : start + BYTES_PER_STEP])

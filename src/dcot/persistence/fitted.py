@@ -1,4 +1,4 @@
-"""A ``FittedDCoT`` as arrays and JSON, and back."""
+"""Convert a ``FittedDCoT`` to arrays and JSON, and back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUMS = ("total", "squares", "document_frequency")
 
 
 def add_fitted(contents: Contents, fitted: FittedDCoT, keep_moments: bool) -> dict[str, Any]:
-    """Put the arrays into ``contents``; the settings that ``read_fitted`` needs to read them."""
+    """Add the arrays to ``contents``, and return the settings that ``read_fitted`` needs."""
     made = fitted.representation
     contents.arrays["prototypes"] = np.asarray(fitted.prototypes, dtype=np.int64)
     contents.arrays["loss"] = np.array([layer.loss_ for layer in fitted.layers], dtype=np.float64)
@@ -72,7 +72,7 @@ def _add_moments(contents: Contents, moments: Moments | None) -> dict[str, Any]:
 
 
 def packed_lower(matrix: Array) -> Array:
-    """The rows of a lower triangle end to end: the upper one means nothing, and is half the space.
+    """Return the rows of the lower triangle in one array, without the upper triangle.
 
     >>> packed_lower(np.array([[1, 0], [2, 3]])).tolist()
     [1, 2, 3]
@@ -86,7 +86,7 @@ def packed_lower(matrix: Array) -> Array:
 
 
 def unpacked_lower(packed: Array, d: int) -> Array:
-    """A square matrix with the lower triangle given."""
+    """Return a square matrix with this lower triangle."""
     matrix = np.zeros((d, d), dtype=packed.dtype)
     for i in range(d):
         start = i * (i + 1) // 2
@@ -97,7 +97,7 @@ def unpacked_lower(packed: Array, d: int) -> Array:
 def fitted_facts(
     fitted: FittedDCoT, noise: Any, shrinkage: Any, prototypes: Any, names: Sequence[Any] | None
 ) -> list[tuple[str, str]]:
-    """The lines of the model card; ``prototypes`` is the setting, ``names`` those of the terms."""
+    """Return the lines of the model card; ``names`` are the names of the terms, if known."""
     layers, chosen = fitted.layers, fitted.prototypes
     how = prototypes.replace("_", " ") if isinstance(prototypes, str) else "given"
     compressed = " (compressed)" if fitted.representation.components is not None else ""
@@ -128,7 +128,7 @@ def _plain(value: Any) -> str:
 
 
 def read_fitted(contents: Contents, settings: dict[str, Any]) -> FittedDCoT:
-    """The fitted model; whatever does not fit together is a ``ModelFormatError``."""
+    """Return the fitted model; raise ``ModelFormatError`` if the contents are inconsistent."""
     d, r = count(settings, "n_terms", 1), count(settings, "n_prototypes", 1)
     prototypes = read_prototypes(contents, d, r)
     layers = read_layers(contents, settings, d, r)
@@ -145,9 +145,9 @@ def read_fitted(contents: Contents, settings: dict[str, Any]) -> FittedDCoT:
 
 
 def read_prototypes(contents: Contents, d: int, r: int) -> Array:
-    """Columns of the prototypes, increasing."""
+    """Return the columns of the prototypes, in increasing order."""
     found = contents.array("prototypes", (r,), "i").astype(np.int64)
-    # neighbours are compared, not subtracted: differences of large integers wrap around
+    # neighbours are compared, because differences of large integers wrap around
     if found[0] < 0 or found[-1] >= d or (found[1:] <= found[:-1]).any():
         raise ModelFormatError(f"the prototypes are not increasing columns of {d} terms{DAMAGED}")
     return found.astype(np.intp)
@@ -193,7 +193,7 @@ def _moments(contents: Contents, settings: dict[str, Any], d: int) -> Moments | 
 
 
 def check_vocabulary(vocabulary: list[str], n_terms: int) -> None:
-    """One term for each column, none twice."""
+    """Check that there is one term for each column, and none twice."""
     if len(vocabulary) != n_terms or len(set(vocabulary)) != n_terms:
         raise ModelFormatError(
             f"the vocabulary has {len(vocabulary):,} terms, {len(set(vocabulary)):,} of them "

@@ -1,9 +1,8 @@
-"""A model folder, written and read.
+"""Write and read model folders.
 
-Saving writes new files beside the old ones, switches in one atomic step, and cleans up.
-
-A crash before that step leaves the old model, a crash after it the new one. Files that a crash
-leaves behind are removed by the next save. In reading, everything is untrusted, and nothing in
+Saving writes new files next to the old ones, switches to them in one atomic step, and removes the
+old files. A crash before that step leaves the old model; a crash after it leaves the new one. The
+next save removes files that a crash left. When reading, the content is untrusted, and no code in
 the folder is run.
 """
 
@@ -54,13 +53,13 @@ _OUR_PARTIAL = re.compile(r"\.(arrays|settings|vocabulary|manifest|card)-[0-9a-f
 
 
 def write_folder(path: Any, contents: Contents, precision: str | None = None) -> None:
-    """Save a model; what was at ``path`` before is replaced only if it is a model too.
+    """Save a model; an existing folder is replaced only if it is empty or a model.
 
     Parameters
     ----------
-    path : the folder, created if need be
+    path : the folder, created if needed
     contents : the model
-    precision : ``"float16"`` or ``"int8"`` for its weights, or None to keep them as they are
+    precision : ``"float16"`` or ``"int8"`` for its weights, or None to keep their precision
     """
     check_precision(precision)
     folder = folder_of(path)
@@ -73,17 +72,17 @@ def write_folder(path: Any, contents: Contents, precision: str | None = None) ->
             sync_folder(folder.parent)
         try:
             with locked(folder):
-                check_target(folder)  # another process may have been here
+                check_target(folder)  # another process may have changed it
                 _save(folder, contents, payload, precision)
         except BaseException:
             if is_new:
-                with suppress(OSError):  # not empty: somebody else's files are in it by now
+                with suppress(OSError):  # not empty: another process wrote files to it
                     folder.rmdir()
             raise
 
 
 def folder_of(path: Any) -> Path:
-    """A path, or an error for what is none."""
+    """Return a path; raise an error if the value is not a path."""
     try:
         found = os.fsdecode(path)
     except TypeError:
@@ -96,7 +95,7 @@ def folder_of(path: Any) -> Path:
 
 
 def _payload(contents: Contents, precision: str | None) -> dict[str, Iterable[Any]]:
-    """The bytes of each file; everything that can be refused is refused here."""
+    """Return the bytes of each file; raise all errors about the contents."""
     documents = {"settings": contents.settings, "vocabulary": contents.vocabulary}
     payload: dict[str, Iterable[Any]] = {}
     for role, document in documents.items():
@@ -124,7 +123,7 @@ def _payload(contents: Contents, precision: str | None) -> dict[str, Iterable[An
 
 
 def check_target(folder: Path) -> None:
-    """Refuse to write over what is not a model of ours."""
+    """Raise an error if the folder has anything but a dcot model."""
     if not folder.exists():
         if folder.is_symlink():
             raise ModelFolderError(f"{folder} is a link to nowhere: remove it or use another path")
@@ -151,7 +150,7 @@ def check_target(folder: Path) -> None:
 
 
 def _is_leftover(name: str) -> bool:
-    """Whether a save that crashed may have left this file."""
+    """Whether this file may have been left by a save that crashed."""
     return is_ours(name) or _OUR_PARTIAL.fullmatch(name) is not None
 
 
@@ -165,16 +164,16 @@ def _save(
         card_file = _partial(folder, "card", text.encode("utf-8", "replace"))
         manifest_file = _partial(folder, "manifest", Manifest(contents.kind, files).to_bytes())
         sync_folder(folder)
-        os.replace(manifest_file, folder / MANIFEST)  # from here on, the new model
+        os.replace(manifest_file, folder / MANIFEST)  # the switch to the new model
         sync_folder(folder)
-        with suppress(OSError):  # the model is saved; its card is for people
+        with suppress(OSError):  # the model is saved, even without its card
             os.replace(card_file, folder / CARD)
     finally:
         _clear(folder)
 
 
 def _put(folder: Path, role: str, pieces: Iterable[Any]) -> FileEntry:
-    """Write a file of the model under a name that holds its checksum."""
+    """Write a file of the model with its checksum in the name."""
     partial = temporary_name(folder / role)
     entry = FileEntry(role, *write_synced(partial, pieces))
     os.replace(partial, folder / entry.name)
@@ -188,16 +187,16 @@ def _partial(folder: Path, role: str, data: bytes) -> Path:
 
 
 def _clear(folder: Path) -> None:
-    """Remove files of ours that the manifest, as it is now, does not name."""
+    """Remove our files that the current manifest does not name."""
     try:
         keep = read_manifest(folder).names
     except ModelFormatError:
         if os.path.lexists(folder / MANIFEST):
-            return  # what cannot be read may be needed
+            return  # if it cannot be read, its files may be needed
         keep = set()
     for name in os.listdir(folder):
         if _is_leftover(name) and name not in keep:
-            with suppress(OSError):  # in use on Windows: the next save tries again
+            with suppress(OSError):  # in use on Windows; the next save tries again
                 os.unlink(folder / name)
 
 
@@ -207,7 +206,7 @@ def _clear(folder: Path) -> None:
 def card(
     kind: str, facts: Sequence[tuple[str, str]], precision: str | None, sizes: Mapping[str, int]
 ) -> str:
-    """Markdown; no date, so that the same model gives the same card.
+    """Return the model card as Markdown, without a date, so that equal models have equal cards.
 
     >>> print(card("DCoT", [("terms", "20,000")], None, {"arrays": 4_000_000}).splitlines()[0])
     # A DCoT model
@@ -237,7 +236,7 @@ def card(
 
 
 def _cell(text: str) -> str:
-    """Words of a corpus may be anything: as plain text they are neither Markdown nor HTML.
+    """Escape text for a table cell, so that words of a corpus are neither Markdown nor HTML.
 
     >>> print(_cell("![x](http://example.org) <b> a|b www.x.org"))
     !\\[x\\](http&#58;//example.org) &lt;b> a\\|b www&#46;x.org
@@ -257,19 +256,19 @@ def _entity(found: re.Match[str]) -> str:
 # -- reading ------------------------------------------------------------------------------------
 
 
-# What save() writes: checked before it is parsed, because 64 MB of "[]" are gigabytes of lists.
+# The form that save() writes, checked before parsing, because 64 MB of "[]" are gigabytes of lists.
 _LIST_OF_STRINGS = re.compile(rb'\[\n(?: "(?:[^"\\\n]|\\[^\n])*+",?\n)*+\]\n')
 
 
 def read_folder(path: Any, *, mmap: bool = False, verify: bool | None = None) -> Contents:
-    """The contents of a model folder.
+    """Return the contents of a model folder.
 
     Parameters
     ----------
     path : the folder
-    mmap : leave the arrays on the disk, to be read when they are used; weights in 16 or 8 bits are
-        widened, and so in memory, all the same
-    verify : compute the checksum of the arrays. By default it is skipped with ``mmap``, because it
+    mmap : map the arrays from disk, so that they are read when they are used; weights in 16 or 8
+        bits are converted to float32 in memory
+    verify : verify the checksum of the arrays. By default this is skipped with ``mmap``, because it
         reads every byte; damaged numbers are then not noticed. Sizes, header and all JSON are
         always checked.
     """
@@ -281,7 +280,7 @@ def read_folder(path: Any, *, mmap: bool = False, verify: bool | None = None) ->
             try:
                 return _read(folder, manifest, mmap, verify)
             except FileNotFoundError as error:
-                # a save may have finished in between, and cleared the old files away
+                # a save may have finished in between and removed the old files
                 newer = read_manifest(folder)
                 if newer == manifest:
                     name = Path(error.filename or "a file").name
@@ -302,7 +301,7 @@ def _read(folder: Path, manifest: Manifest, mmap: bool, verify: bool) -> Content
 
 
 def _json(folder: Path, entry: FileEntry, form: re.Pattern[bytes] | None = None) -> Any:
-    """A JSON file; ``form`` is what its text has to look like."""
+    """Read a JSON file, whose text must match ``form`` if given."""
     path = folder / entry.name
     with plain_file(path) as (file, size):
         _check_size(path, size, entry)

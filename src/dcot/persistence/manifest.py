@@ -1,4 +1,4 @@
-"""The manifest, ``dcot.json``: which files make up the model, and what they must look like."""
+"""The manifest, ``dcot.json``: the files of a model, with their sizes and checksums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMAT_VERSION = 2
 ENDINGS = {"arrays": "safetensors", "settings": "json", "vocabulary": "json"}
 OPTIONAL = {"vocabulary"}
 
-# JSON takes many times its size in memory: more than this is no model but an attack.
+# Largest JSON files in bytes. JSON takes many times its size in memory.
 LARGEST = {"manifest": 1 << 20, "settings": 1 << 22, "vocabulary": 1 << 26}
 
 _OUR_FILE = re.compile(r"(arrays|settings|vocabulary)-[0-9a-f]{16}\.(safetensors|json)")
@@ -38,7 +38,7 @@ class FileEntry:
 
     @property
     def name(self) -> str:
-        """Not taken from the manifest: a name that is made up here cannot lead out of the folder.
+        """The file name, not read from the manifest, so that it cannot point outside the folder.
 
         >>> FileEntry("settings", 2, "ab" * 32).name
         'settings-abababababababab.json'
@@ -48,7 +48,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What ``dcot.json`` says."""
+    """The content of ``dcot.json``."""
 
     kind: str
     files: dict[str, FileEntry]
@@ -74,7 +74,7 @@ class Manifest:
 
 
 def is_ours(name: str) -> bool:
-    """Whether a file of this name could be a model's data.
+    """Whether this is the name of a data file of a model.
 
     >>> is_ours("arrays-0123456789abcdef.safetensors"), is_ours("thesis.tex")
     (True, False)
@@ -83,13 +83,13 @@ def is_ours(name: str) -> bool:
 
 
 def to_json(value: Any) -> bytes:
-    """JSON for people and machines: the same value gives the same bytes."""
+    """Return indented JSON; the same value gives the same bytes."""
     text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode()
 
 
 def from_json(data: bytes, what: str) -> Any:
-    """JSON that may be anything: an error says what was wrong."""
+    """Parse untrusted JSON; raise ModelFormatError if it is not valid."""
     try:
         return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError, MemoryError) as error:
@@ -102,13 +102,13 @@ def _refuse_constant(name: str) -> None:
 
 
 def _checksum(document: dict[str, Any]) -> str:
-    """Of the meaning, not of the bytes: other spaces or line ends are harmless."""
+    """Return a checksum of the values, so that other spaces or line ends do not matter."""
     plain = json.dumps(document, sort_keys=True)
     return hashlib.sha256(plain.encode()).hexdigest()
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a folder that has to be a model's."""
+    """Read the manifest of a model folder; raise an error if it is not one."""
     path = folder / MANIFEST
     try:
         with plain_file(path) as (file, size):
@@ -130,7 +130,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def parse_manifest(document: Any, path: Path) -> Manifest:
-    """The manifest, with everything in it checked."""
+    """Check the JSON of a manifest, and return the manifest."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFormatError(
             f"{path} does not belong to a dcot model: expected a folder that save() wrote"

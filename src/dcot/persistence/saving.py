@@ -1,4 +1,4 @@
-"""``save`` for estimators, and ``dcot.load``. What each model holds is for it to say."""
+"""``save`` for estimators, and ``dcot.load``. Each model defines its own contents."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class Saveable:
     ) -> None:
         """Save the fitted model to a folder, from which ``dcot.load`` makes it again.
 
-        The folder holds numbers and text, never code. Saving is atomic: whatever happens, the
-        folder has the model from before or the new one, complete. The same model gives the same
+        The folder contains numbers and text, never code. Saving is atomic: after a crash, the
+        folder has either the old model or the new one, complete. The same model gives the same
         bytes.
 
         Parameters
         ----------
         path : str or path
-            The folder. It is created; if there is one, it has to be empty or a model's.
+            The folder. It is created; an existing folder must be empty or a dcot model.
         precision : {"float16", "int8"} or None
-            Weights in 16 or 8 bits, for half or a quarter of the space. They are float32 again
-            after loading. None keeps them as they were fitted.
+            Save weights in 16 or 8 bits, for half or a quarter of the space of float32. They are
+            float32 after loading. None keeps the precision of the fit.
         keep_moments : bool
-            Save the moments too (d × d numbers), so that ``partial_fit`` can continue after
-            loading. The model has to come from ``partial_fit``.
+            Also save the moments (d × d numbers), so that ``partial_fit`` can continue after
+            loading. The model must have been fitted with ``partial_fit``.
         """
         if "_saved_as" not in type(self).__dict__:
             raise InvalidTypeError(
@@ -67,16 +67,16 @@ class Saveable:
 
 
 def encode_parameters(parameters: Mapping[str, Any], advice: Mapping[str, str]) -> dict[str, Any]:
-    """Constructor parameters as JSON; ``advice`` says what to do about those that cannot be."""
+    """Return constructor parameters as JSON; ``advice`` is for errors about other values."""
     return {name: encode(name, value, advice.get(name, "")) for name, value in parameters.items()}
 
 
 def decode_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Constructor parameters from JSON."""
+    """Return constructor parameters from JSON."""
     found = setting(settings, "parameters", dict)
     parameters = {name: decode(value) for name, value in found.items()}
     for name, value in parameters.items():
-        # the only callable that a folder can hold is the type of numbers
+        # the only callable in a folder can be a dtype
         if callable(value) and name != "dtype":
             raise ModelFormatError(f"the parameter {name!r} cannot be {value!r:.60}{DAMAGED}")
     seed = parameters.get("random_state")
@@ -86,10 +86,10 @@ def decode_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build(cls: type[Any], settings: Mapping[str, Any]) -> Any:
-    """An estimator, not yet fitted, from saved parameters.
+    """Return an estimator that is not fitted, from saved parameters.
 
-    A parameter that is younger than the model takes its default, which has to mean what was done
-    before there was one.
+    A parameter that was added after the model was saved gets its default, which must give the
+    earlier behaviour.
     """
     parameters = decode_parameters(settings)
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
@@ -102,9 +102,9 @@ def build(cls: type[Any], settings: Mapping[str, Any]) -> Any:
 
 
 def restored(cls: type[Any], contents: Contents) -> Any:
-    """The fitted model; whatever does not fit together is a ModelFormatError.
+    """Return the fitted model; raise ModelFormatError if the contents are inconsistent.
 
-    What is in a folder may be anything, so any error means that it cannot be used.
+    The contents are untrusted, so any error means that the folder cannot be used.
     """
     try:
         model = cls._from_contents(contents)
@@ -120,19 +120,19 @@ def restored(cls: type[Any], contents: Contents) -> Any:
 
 
 def output_container(model: BaseEstimator) -> str | None:
-    """The container set with ``set_output``, if any."""
+    """Return the container set with ``set_output``, if any."""
     container: str | None = getattr(model, "_sklearn_output_config", {}).get("transform")
     return container
 
 
 def restore_container(model: TransformerMixin, settings: Mapping[str, Any]) -> None:
-    """Call ``set_output`` with it again."""
+    """Call ``set_output`` with the saved container."""
     container = choice(settings, "container", (None, "default", "pandas", "polars"))
     if container is not None:
         model.set_output(transform=container)
 
 
-# The classes that a folder can hold. A folder cannot name any other.
+# The classes that can be loaded; no other class is imported.
 KINDS = {
     "DCoT": "dcot.estimator",
     "DCoTVectorizer": "dcot.vectorizer",
@@ -150,30 +150,30 @@ def load(
 ) -> Any:
     """Load a model that ``save`` wrote. It gives the same features as before, bit for bit.
 
-    Nothing in the folder is run, and everything in it is checked: a folder that is damaged,
-    changed, of another program or of a newer format is a ``dcot.DcotError``.
+    No code in the folder is run, and its content is checked. A folder that is damaged, changed,
+    from another program or of a newer format raises a ``dcot.DcotError``.
 
     Parameters
     ----------
     path : str or path
         The folder.
     mmap : bool
-        Map the arrays instead of reading them: a large model loads at once, pages are read from the
-        disk when they are used, and processes share them. The checksums of the arrays are then not
-        verified: a damaged number goes unnoticed. Weights that were saved in 16 or 8 bits are
-        widened, so they are in memory all the same. The files must not be changed meanwhile (saving
-        a new model over the old one is fine).
+        Map the arrays into memory instead of reading them. A large model loads at once, pages are
+        read from disk when they are used, and processes share them. By default the checksum of the
+        arrays is then not verified, so damaged numbers are not noticed. Weights saved in 16 or 8
+        bits are converted to float32 in memory. The files must not be changed while the model is in
+        use (saving a new model over the old one is fine).
     verify : bool or None
-        Verify the checksum of the arrays, which reads every byte. None: unless ``mmap``. Sizes,
-        headers, settings and vocabulary are always checked.
+        Verify the checksum of the arrays, which reads every byte. None means unless ``mmap``.
+        Sizes, headers, settings and vocabulary are always checked.
     embedding : encoder or None
-        The encoder that a ``DCoTClassifier`` was fitted with, which its folder only names. It is
-        refused if its vectors are not those that the classifier knows.
+        The encoder that a ``DCoTClassifier`` was fitted with; the folder has only its name. An
+        encoder with other vectors raises an error.
 
     Returns
     -------
     DCoT, DCoTVectorizer, DCoTClassifier or SearchIndex
-        As it was saved.
+        The saved model.
 
     Examples
     --------

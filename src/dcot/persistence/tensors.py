@@ -1,7 +1,7 @@
-"""Arrays in a safetensors file: numbers and their shapes, nothing that could run.
+"""Write and read arrays in a safetensors file, which cannot contain code.
 
-The header is written and read here, because the library neither maps arrays into memory nor says
-why a disk refused; before a file is read, the library has to agree that it is sound.
+The header is written and read here, because the safetensors library does not map arrays into memory
+and does not report why writing failed. Before a file is read, the library checks that it is valid.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _DTYPES = {
 }  # fmt: skip
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 MAX_HEADER_BYTES = 1 << 20
-MAX_SIZE = 1 << 50  # of an axis or an offset
+MAX_SIZE = 1 << 50  # largest axis or offset
 ALIGNMENT = 8
 
 
 def pieces(arrays: Mapping[str, Array]) -> Iterator[Any]:
-    """The bytes of the file, piece by piece; the same arrays give the same bytes."""
-    # wide types first, so that every array lies at a multiple of its item size
+    """Yield the bytes of the file; the same arrays give the same bytes."""
+    # wide types first, so that every array starts at a multiple of its item size
     names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     header: dict[str, Any] = {}
     offset = 0
@@ -55,15 +55,15 @@ def pieces(arrays: Mapping[str, Array]) -> Iterator[Any]:
 
 
 def mapped(file: FileIO) -> Any:
-    """A file as memory; writing to it changes a private copy, never the file.
+    """Map a file into memory; writing to it changes a private copy, never the file.
 
-    Read-only memory would be another type to numba, and compiled again.
+    Read-only arrays would be another type for numba, which would compile again.
     """
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
 
 
 def check_sound(path: Path) -> None:
-    """Let the library check the file: offsets, shapes and types have to fit one another."""
+    """Let the library check that offsets, shapes and types of the file are consistent."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -76,7 +76,7 @@ def check_sound(path: Path) -> None:
 
 
 def views(buffer: Any, path: Path) -> dict[str, Array]:
-    """The arrays in a buffer that holds such a file, without a copy."""
+    """Return the arrays in a buffer with the content of a file, without a copy."""
     size = len(buffer)
     length = int.from_bytes(bytes(buffer[:8]), "little")
     start = 8 + length
