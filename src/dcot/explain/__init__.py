@@ -1,4 +1,4 @@
-"""What a model has learned: meanings of words and documents, similar terms, cohorts.
+"""Explain a model: meanings of words and documents, similar terms, cohorts.
 
 - ``reader``: ``Reader`` answers questions about a model, ``Readable`` has the estimators' methods;
 - ``meaning``: the answers, which print as text and as tables;

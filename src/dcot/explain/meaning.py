@@ -1,4 +1,4 @@
-"""Answers of a reader, as data that prints well: the meaning of a document, ranked terms."""
+"""Answers of a reader, as data that can be printed: the meaning of a document, ranked terms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dcot.runtime.extras import require
 
 Array = NDArray[Any]
 
-MAX_WORDS_SHOWN = 4  # beside a prototype
+MAX_WORDS_SHOWN = 4  # next to a prototype
 MAX_SHARES_SHOWN = 12  # below the prototypes
 
 
@@ -158,7 +158,7 @@ class Meaning:
         return [*lines, f"    the whole: {self._whole(part)}"]
 
     def _from(self, part: LayerMeaning, place: int) -> str:
-        """The words behind a prototype's value."""
+        """Return the words that contribute most to the value of a prototype."""
         shares = part.shares[:, place]
         digits = showing.decimals([value for _, value in part.top()])  # so that they add up
         order = np.argsort(-np.abs(shares), kind="stable")

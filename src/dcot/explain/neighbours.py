@@ -1,4 +1,4 @@
-"""Terms as vectors: one-word documents through the layers, without a d × r copy."""
+"""Compare terms by their values as one-word documents, without a d × r copy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIE = 100  # cosines that differ by fewer rounding units are equal
 
 
 def one_word_values(layers: Sequence[Layer], place: int, weigh: Weigh) -> Array:
-    """The value of one prototype for every one-word document, without the bias."""
+    """Return the value of one prototype for every one-word document, without the bias."""
     if not _linear(layers):
         parts = [values[:, place] for values in _blocks(layers, weigh)]
         return np.concatenate(parts).astype(np.float64)
@@ -33,7 +33,7 @@ def one_word_values(layers: Sequence[Layer], place: int, weigh: Weigh) -> Array:
 
 
 def term_lengths(layers: Sequence[Layer]) -> Array | None:
-    """Lengths of the values of all terms, to speed up ``cosines``; None with squashing."""
+    """Return the lengths of the values of all terms, for ``cosines``; None with squashing."""
     if not _linear(layers):
         return None
     coef = layers[0].coef_
@@ -51,11 +51,10 @@ def cosines(
     first: Array,
     lengths: Array | None = None,
 ) -> tuple[Array, Array]:
-    """The k terms with values most similar to those of a term, by cosine and without the bias.
+    """Return the k terms most similar to a term, by the cosine of values without the bias.
 
-    Ties are ordered by ``first``, the larger entry first. A term without values (never seen, or
-    removed by shrinkage) is similar to none. ``lengths`` is the result of ``term_lengths`` for
-    these layers, if it is known.
+    Ties are ordered by ``first``, the larger entry first. A term whose values are all zero is not
+    similar to any. ``lengths`` is the result of ``term_lengths`` for these layers, if known.
     """
     if not _linear(layers):
         cosine = _by_comparing_all(layers, column, weigh)
@@ -80,7 +79,7 @@ def _by_comparing_all(layers: Sequence[Layer], column: int, weigh: Weigh) -> Arr
 
 
 def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> Array:
-    """Cosines of all terms that can be among the best k, -inf for the others.
+    """Return the cosines of all terms that can be among the best k, -inf for the others.
 
     The lengths of all terms would take d × r² operations. A term is at least as long as its
     projection on a few leading directions, which bounds its cosine from above. Terms are compared
@@ -118,7 +117,7 @@ def _back(vectors: Array, layers: Sequence[Layer]) -> Array:
 
 
 def _leading(layers: Sequence[Layer]) -> Array:
-    """Orthonormal directions in which the later layers are strong; the better, the fewer steps."""
+    """Return orthonormal directions that the later layers amplify most."""
     width, dtype = layers[0].coef_.shape[1], layers[0].coef_.dtype
     generator = np.random.default_rng(0)
     start = generator.standard_normal((width, min(N_DIRECTIONS, width))).astype(dtype)
@@ -126,7 +125,7 @@ def _leading(layers: Sequence[Layer]) -> Array:
 
 
 def _bounds(products: Array, shortest: Array, own: float) -> Array:
-    """Upper bounds of cosines, if lengths are at least ``shortest``."""
+    """Return upper bounds of cosines, given lower bounds of the lengths."""
     scale = shortest.astype(np.float64) * own * (1 - 1e-4)  # the lengths are rounded
     with np.errstate(divide="ignore"):
         bounds = np.where(products > 0, products / np.maximum(scale, 1e-300), 0.0)
@@ -160,14 +159,14 @@ def _linear(layers: Sequence[Layer]) -> bool:
 
 
 def _blocks(layers: Sequence[Layer], weigh: Weigh) -> Iterator[Array]:
-    """Values of all terms, in blocks."""
+    """Yield the values of all terms, in blocks."""
     d, r = layers[0].coef_.shape
     for rows in row_blocks(d, r * layers[0].coef_.itemsize):
         yield values_of(layers, np.arange(rows.start, rows.stop), weigh)
 
 
 def values_of(layers: Sequence[Layer], columns: Array, weigh: Weigh) -> Array:
-    """Values of one-word documents without the bias: terms × prototypes."""
+    """Return the values of one-word documents without the bias: terms × prototypes."""
     dtype, n = layers[0].coef_.dtype, len(columns)
     cells = (np.ones(n, dtype=dtype), columns.astype(np.int32), np.arange(n + 1, dtype=np.int32))
     words = sp.csr_array(cells, shape=(n, len(layers[0].coef_)))

@@ -1,4 +1,4 @@
-"""Questions about the terms of a fitted model, and the estimators' methods that ask them."""
+"""Answer questions about the terms of a fitted model; methods of estimators that use this."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dcot.explain.tracing import Trace
 
 Array = NDArray[Any]
 
-MAX_SUGGESTED_WORDS = 4  # unknown words of a text with suggested spellings
+MAX_SUGGESTED_WORDS = 4  # unknown words of a text that get suggested spellings
 MAX_COMPARED_SPELLINGS = 400  # difflib is slow, so it gets only those that share most letters
 
 _NO_NAMES = (
@@ -51,12 +51,12 @@ class Reader:
     layers : the fitted layers
     prototypes : columns of the prototypes, increasing
     terms : the name of each column
-    read : function from documents, as a user passes them, to the input of the layers
+    read : function from a user's documents to the input of the layers
     weigh : function from counts to the input of the layers
     analyze : function from a text to its terms; None for a model of matrices
     frequency : larger for more common terms; breaks ties between similarities
-    hint : what to do about an unknown word
-    lengths : lengths of the terms in the last layer (``term_lengths``), for many questions
+    hint : advice about an unknown word
+    lengths : result of ``term_lengths`` for all layers, to answer many questions faster
     """
 
     layers: Sequence[Layer]
@@ -79,7 +79,7 @@ class Reader:
         names: Any = None,
         known: Array | None = None,
     ) -> Reader:
-        """For a model of matrices; ``names`` are passed by a caller, ``known`` were seen by fit."""
+        """Build for a model of matrices; ``names`` are from the caller, ``known`` from the fit."""
         n_terms = len(layers[0].coef_)
         if names is None and known is None:
             made_up = np.array([f"x{column}" for column in range(n_terms)], dtype=object)
@@ -98,7 +98,7 @@ class Reader:
     # -- meanings ---------------------------------------------------------------------------
 
     def explain(self, document: Any, k: int) -> Meaning:
-        """The meaning of a text or, for a model of matrices, of words or one row."""
+        """Return the meaning of a text or, for a model of matrices, of words or one row."""
         if self.analyze is not None:
             return self._explain_text(document, k, self.analyze)
         if _is_words(document):
@@ -106,7 +106,7 @@ class Reader:
         return self._explain_row(self.read(_one_row(document)), k)
 
     def _explain_text(self, text: Any, k: int, analyze: Callable[[str], list[str]]) -> Meaning:
-        """A single word must be known; a longer text may have no known word."""
+        """Explain a text; a single word must be known, but a longer text may have none."""
         if not isinstance(text, str):
             raise InvalidTypeError(
                 f"explain takes one text, a string, got {type(text).__name__}: explain texts one "
@@ -121,9 +121,9 @@ class Reader:
         return self.meaning(row, text, k, unknown)
 
     def _explain_words(self, words: str | Sequence[str], k: int) -> Meaning:
-        """Count each word as often as it occurs.
+        """Explain words, each counted as often as it occurs.
 
-        A string is one term if the model has it, else it is split at blanks.
+        A string is one term if the model has it; otherwise it is split at whitespace.
         """
         if isinstance(words, str):
             text = words
@@ -147,7 +147,7 @@ class Reader:
         return self.meaning(row, " ".join(names) + (" …" if len(columns) > 8 else ""), k)
 
     def meaning(self, row: Matrix, text: str, k: int, unknown: Sequence[str] = ()) -> Meaning:
-        """The meaning of a document, given as a matrix with one row."""
+        """Return the meaning of a document, given as a matrix with one row."""
         check_integer("k", k)
         trace = Trace.of(row, self.layers)
         layers = tuple(self._layer(trace, depth, k) for depth in range(1, len(self.layers) + 1))
@@ -171,7 +171,7 @@ class Reader:
     # -- rankings ---------------------------------------------------------------------------
 
     def similar(self, word: Any, k: int, layer: int | None) -> RankedTerms:
-        """Terms with values in a similar direction."""
+        """Return the terms whose values have the most similar direction."""
         column, depth = self.column(word), self._depth(layer)
         check_integer("k", k)
         first = self.frequency
@@ -183,7 +183,7 @@ class Reader:
         return self._ranked(title, "similarity", places, values)
 
     def cohort(self, prototype: Any, k: int, layer: int | None, rare: bool) -> RankedTerms:
-        """Terms that a prototype is reconstructed from."""
+        """Return the terms that a prototype is reconstructed from."""
         column, depth = self._prototype(prototype), self._depth(layer)
         check_integer("k", k)
         place = int(np.searchsorted(self.prototypes, column))
@@ -197,7 +197,7 @@ class Reader:
         return self._ranked(title, "value", order, values[order])
 
     def vectors(self, words: Iterable[Any], layer: int | None = None) -> Array:
-        """Values of one-word documents without the bias: words × prototypes."""
+        """Return the values of one-word documents without the bias: words × prototypes."""
         places = np.array([self.column(word) for word in words], dtype=np.intp)
         return values_of(self.layers[: self._depth(layer)], places, self.weigh)
 
@@ -214,14 +214,14 @@ class Reader:
     # -- names ------------------------------------------------------------------------------
 
     def _counted(self, columns: Sequence[int]) -> Any:
-        """A document of these terms, each counted as often as it occurs."""
+        """Return a document of these terms, each counted as often as it occurs."""
         counted, counts = np.unique(np.asarray(columns, dtype=np.intp), return_counts=True)
         dtype = self.layers[0].coef_.dtype
         cells = (counts.astype(dtype), (np.zeros(len(counted), dtype=np.intp), counted))
         return sp.csr_array(cells, shape=(1, len(self.terms)))
 
     def find(self, term: Any) -> int | None:
-        """The column of a term or column number; None if there is none."""
+        """Return the column of a term or column number; None if there is none."""
         if isinstance(term, str):
             found = np.flatnonzero(self.terms == term)
             return int(found[0]) if len(found) else None
@@ -230,7 +230,7 @@ class Reader:
         raise InvalidParameterError(f"expected a term or the number of a column, got {term!r:.60}")
 
     def column(self, term: Any) -> int:
-        """The column of a term as a user writes it: most models read ``Nasdaq`` as ``nasdaq``."""
+        """Return the column of a term as a user writes it, such as ``Nasdaq`` for ``nasdaq``."""
         found = self.find(term)
         if found is None and isinstance(term, str) and self.analyze is not None:
             terms = self.analyze(term)
@@ -240,7 +240,7 @@ class Reader:
         return found
 
     def _prototype(self, term: Any) -> int:
-        """The column of a prototype."""
+        """Return the column of a prototype."""
         found = self.column(term)
         if found not in self.prototypes:
             name = str(self.terms[found])
@@ -253,7 +253,7 @@ class Reader:
         return found
 
     def unknown(self, term: Any) -> UnknownTermError:
-        """The error for a term that the model does not know."""
+        """Return the error for a term that the model does not know."""
         if not isinstance(term, str):
             return UnknownTermError(
                 f"there is no column {term}: columns go from 0 to {len(self.terms) - 1}", str(term)
@@ -273,7 +273,7 @@ class Readable(ABC):
 
     @abstractmethod
     def _reader(self, names: Any = None) -> Reader:
-        """A reader of the fitted model, with names for its terms."""
+        """Return a reader of the fitted model, with names for its terms."""
 
     def similar_terms(
         self, word: Any, k: int = 10, *, layer: int | None = None, names: Any = None
@@ -344,7 +344,7 @@ def refuse_names(names: Any) -> None:
 
 
 def near_spellings(word: str, terms: Iterable[str], k: int = 5) -> list[str]:
-    """Terms with a spelling similar to a word, the most similar first.
+    """Return terms with a spelling similar to a word, the most similar first.
 
     >>> near_spellings("nasdak", ["nasdaq", "oil", "nasal", "Nassau"])
     ['nasdaq', 'nasal', 'Nassau']
@@ -361,7 +361,7 @@ def near_spellings(word: str, terms: Iterable[str], k: int = 5) -> list[str]:
 
 
 def _one_row(document: Any) -> Any:
-    """A row as a matrix; it may be a vector of numbers."""
+    """Return a document as a matrix; it may be a vector of numbers."""
     if not sp.issparse(document) and np.ndim(document) == 1 and not hasattr(document, "columns"):
         return np.asarray(document)[None, :]
     return document

@@ -1,4 +1,4 @@
-"""Numbers and tables for a terminal, and for a notebook in a light or dark theme."""
+"""Format numbers and tables for a terminal, and for a notebook in a light or dark theme."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CELL = "padding:.1em .6em;text-align:left;white-space:nowrap"
 
 
 def decimals(values: Any) -> int:
-    """Number of decimals that show the largest value with three significant figures.
+    """Return the number of decimals that shows the largest value with three significant figures.
 
     >>> decimals([0.25, -0.01]), decimals([0.0042]), decimals([])
     (3, 5, 3)
@@ -28,7 +28,7 @@ def decimals(values: Any) -> int:
 
 
 def signed(value: float, digits: int) -> str:
-    """A number with its sign."""
+    """Format a number with its sign."""
     return f"{value:+.{digits}f}"
 
 
@@ -42,7 +42,7 @@ def percent(share: float) -> str:
 
 
 def columns_of_text(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
-    """Columns side by side, each as wide as its longest cell."""
+    """Format columns next to each other, each as wide as its longest cell."""
     width = [max(map(len, [head, *cells])) for head, cells in zip(heads, columns, strict=True)]
     rows = [heads, *zip_longest(*columns, fillvalue="")]
     lines = ["   ".join(f"{cell:<{w}}" for cell, w in zip(row, width, strict=True)) for row in rows]
@@ -55,7 +55,7 @@ def html_table(
     rows: Iterable[Sequence[Any]],
     bars: Sequence[float] = (),
 ) -> str:
-    """An HTML table with escaped cells; ``bars`` (0 to 1) are drawn behind the first cells."""
+    """Return an HTML table with escaped cells; ``bars`` (0 to 1) are behind the first cells."""
     head = "".join(f'<th style="{_CELL}">{escape(str(cell))}</th>' for cell in heads)
     body = []
     for number, row in enumerate(rows):
@@ -75,7 +75,7 @@ def html_table(
 
 
 def html_block(title: str, notes: Iterable[str], tables: Iterable[str]) -> str:
-    """A title, tables side by side if there is room, and notes below."""
+    """Return HTML with a title, tables next to each other if they fit, and notes below."""
     below = "".join(f'<div style="opacity:.75">{escape(note)}</div>' for note in notes)
     side_by_side = "".join(f"<div>{table}</div>" for table in tables)
     return (

@@ -29,8 +29,8 @@ class Trace:
 
     Attributes
     ----------
-    columns, weights : terms of the document
-    empty, added : outputs of each layer for the empty document, and what this document adds
+    columns, weights : columns of the terms of the document, and their weights
+    empty, added : outputs of each layer for the empty document, and the difference to this one
     slopes : slope of each layer's squashing, from the empty document to this one
     """
 
@@ -64,13 +64,14 @@ class Trace:
         return cls(layers, columns, weights, empty, added, slopes)
 
     def outputs(self, depth: int) -> Array:
-        """Outputs of a layer for the document; layers count from 1."""
+        """Return the outputs of a layer for the document; layers are numbered from 1."""
         return np.asarray(self.empty[depth - 1] + self.added[depth - 1])
 
     def handed_back(self, depth: int, amounts: Array) -> Array:
-        """The effect of one unit before layer 1's squashing on ``amounts`` of a layer's values.
+        """Return the effect of one unit before the squashing of layer 1 on ``amounts``.
 
-        The last axis of ``amounts`` and of the result are the prototypes.
+        ``amounts`` are weights of the values of layer ``depth``. The last axis of ``amounts`` and
+        of the result are the prototypes.
         """
         parts = np.asarray(amounts, dtype=np.float64) * self.slopes[depth - 1]
         for number in range(depth - 1, 0, -1):
@@ -79,13 +80,13 @@ class Trace:
         return parts
 
     def shares(self, depth: int, amounts: Array) -> Array:
-        """Shares of words (words × targets) in ``amounts`` (targets × prototypes) of a layer."""
+        """Return shares of words (words × targets) in ``amounts`` (targets × prototypes)."""
         rows = self.layers[0].coef_[self.columns].astype(np.float64) * self.weights[:, None]
         return np.asarray(rows @ np.atleast_2d(self.handed_back(depth, amounts)).T)
 
 
 def _line(squash: str, at: Array, step: Array) -> tuple[Array, Array]:
-    """Slope of the squashing from ``at`` to ``at + step``, and its value at the start."""
+    """Return the slope of the squashing from ``at`` to ``at + step``, and its value at ``at``."""
     if squash != "tanh":
         return np.ones_like(at), at
     start = np.tanh(at)
