@@ -1,4 +1,4 @@
-"""A program as an ONNX graph."""
+"""Convert a program to an ONNX graph."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dcot.export.program import Program
 Array = NDArray[Any]
 
 OPSET = 18
-_IR_VERSION = 8  # that of ONNX 1.12, which older runtimes can read
+_IR_VERSION = 8  # the version of ONNX 1.12, which older runtimes can read
 
 
 def serialized(program: Program) -> bytes:
-    """The bytes of an ONNX file."""
+    """Return the bytes of an ONNX file."""
     graph = _Graph(program.dtype)
     text = program.settings["weighting"] is not None
     start = "counts" if text else "documents"
@@ -60,12 +60,12 @@ class _Graph:
         return name
 
     def sum(self, values: str) -> str:
-        """Sums of rows, as a column."""
+        """Return the sums of rows, as a column."""
         axes = self.constant([1], np.int64)
         return self.call("ReduceSum", values, axes, keepdims=1)
 
     def inverse_lengths(self, rows: str) -> str:
-        """One over the lengths of rows, or zero for rows of zeros, as a column."""
+        """Return one over the lengths of rows, or zero for rows of zeros, as a column."""
         return self.inverse(self.call("Sqrt", self.sum(self.call("Mul", rows, rows))))
 
     def inverse(self, values: str) -> str:
@@ -75,7 +75,7 @@ class _Graph:
 
 
 def _weigh(graph: _Graph, program: Program, counts: str) -> str:
-    """Weighted terms; ``TermWeighting.transform`` has the formulas."""
+    """Return the weighted terms; ``TermWeighting.transform`` has the formulas."""
     how, call = program.settings["weighting"], graph.call
     there = call("Greater", counts, 0.0)
     scheme = how["scheme"]
@@ -105,7 +105,7 @@ def _weigh(graph: _Graph, program: Program, counts: str) -> str:
 
 
 def _features(graph: _Graph, program: Program, terms: str) -> str:
-    """Features; ``Representation`` has the formulas."""
+    """Return the features; ``Representation`` has the formulas."""
     settings, arrays, call = program.settings, program.arrays, graph.call
     normalize, parts, shared = settings["normalize"], [], None
     if settings["output"] == "concat":

@@ -1,4 +1,4 @@
-"""A fitted model as arrays and JSON: all it takes to compute features or probabilities."""
+"""A fitted model as arrays and JSON, with all that is needed for features or probabilities."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Program:
         ``vectors_mean`` of its word vectors
     settings : ``analysis``, ``weighting``, ``terms`` (None for models of a matrix), ``layers``,
         ``output``, ``normalize``, ``input_weight``, and ``classifier`` or None
-    dtype : precision of the model
+    dtype : dtype of the model
     n_terms : number of columns of the documents
     """
 
@@ -46,7 +46,7 @@ class Program:
 
     @classmethod
     def of(cls, model: Model) -> Program:
-        """The program of a fitted model."""
+        """Build the program of a fitted model."""
         if not isinstance(model, DCoT | DCoTVectorizer | DCoTClassifier):
             raise InvalidTypeError(
                 f"expected a DCoT, a DCoTVectorizer or a DCoTClassifier, got {type(model).__name__}"
@@ -81,7 +81,7 @@ def _text(pipeline: TextPipeline | None) -> Part:
 
 
 def _analysis(counter: TermCounter) -> dict[str, Any]:
-    """How texts are split into terms; ``"refused"`` is the reason if a scorer cannot do it."""
+    """Return how texts are split into terms; ``"refused"`` says why a scorer cannot do it."""
     pattern, shortest = counter.token_pattern, counter.min_word_length
     if shortest is not None and pattern == DEFAULT_PATTERN:
         pattern = rf"(?u)\b\w{{{shortest},}}\b"

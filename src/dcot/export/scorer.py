@@ -40,15 +40,15 @@ class Scorer:
         self.classes: list[Any] = [] if classifier is None else classifier["classes"]
 
     def transform(self, documents: Iterable[str | Mapping[str, float]]) -> Any:
-        """Features of documents, a row for each."""
+        """Return the features of documents, one row for each."""
         return np.array([self._features(*self._weighted(document)) for document in documents])
 
     def predict_proba(self, documents: Iterable[str | Mapping[str, float]]) -> Any:
-        """Probabilities of documents, a column for each of ``classes``."""
+        """Return the probabilities of documents, one column for each of ``classes``."""
         return np.array([self._probabilities(document) for document in documents])
 
     def predict(self, documents: Iterable[str | Mapping[str, float]]) -> list[Any]:
-        """The most probable class of each document; for several labels, all above one half."""
+        """Return the most probable class of each document; for several labels, all above 0.5."""
         found = [self._probabilities(document) for document in documents]
         if self.settings["classifier"]["exclusive"]:
             return [self.classes[int(row.argmax())] for row in found]
@@ -57,7 +57,7 @@ class Scorer:
     # -- texts ----------------------------------------------------------------------------------
 
     def terms(self, text: str) -> list[str]:
-        """The terms of a text, known or not."""
+        """Return the terms of a text, including terms that the model does not know."""
         how = self.settings["analysis"]
         if how["refused"]:
             raise ValueError(f"texts cannot be counted here: {how['refused']}; pass counts")
@@ -79,7 +79,7 @@ class Scorer:
         return [" ".join(gram) for n in range(low, high + 1) for gram in _windows(words, n)]
 
     def _weighted(self, document: str | Mapping[str, float]) -> tuple[Any, Any]:
-        """Columns of the known terms of a document, and their weights."""
+        """Return the columns of the known terms of a document, and their weights."""
         counts = Counter(self.terms(document)) if isinstance(document, str) else document
         known = {self.columns[term]: n for term, n in counts.items() if n and term in self.columns}
         columns = np.array(sorted(known), dtype=np.intp)
@@ -156,7 +156,7 @@ def _grams(text: str, low: int, high: int) -> list[str]:
 
 
 def _padded_grams(word: str, low: int, high: int) -> list[str]:
-    """Character n-grams of a padded word; a word shorter than n is a single n-gram."""
+    """Return character n-grams of a padded word; a word of at most n characters is one n-gram."""
     grams: list[str] = []
     for n in range(low, high + 1):
         if n >= len(word):
