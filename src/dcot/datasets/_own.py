@@ -1,4 +1,4 @@
-"""The user's own documents in the same shape: a folder of text files, or a table."""
+"""Load the user's own documents as a corpus: a folder of text files, or a table."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def load_folder(
     """A folder of text files, one document a file, labelled by the folders they are in.
 
     ``path/sport/a.txt`` has the label ``"sport"``; files directly in ``path`` are unlabelled
-    documents. Where ``path`` has the folders ``train`` and ``test`` and nothing else but possibly
-    ``unlabelled``, they are the split, and labels are the folders below them.
+    documents. If ``path`` has only the folders ``train`` and ``test``, and possibly
+    ``unlabelled``, these are the split, and labels are the folders below them.
 
     Parameters
     ----------
     path : path
         The folder.
     pattern : str
-        Which files are documents.
+        Pattern of the names of documents.
     test_share : float
-        Share of labelled documents for testing where the folders give no split, in [0, 1).
-        Documents are chosen by a hash of their text: always the same ones, and equal texts
-        never on both sides.
+        Share of labelled documents for testing if the folders give no split, in [0, 1).
+        Documents are chosen by a hash of their text, so the choice is always the same and equal
+        texts are in the same part.
     encoding, errors : str
-        As for `bytes.decode`; ``errors="replace"`` accepts broken bytes.
+        As for `bytes.decode`; ``errors="replace"`` accepts invalid bytes.
     """
     root = Path(path).expanduser()
     if not root.is_dir():
@@ -82,9 +82,9 @@ def load_table(
     label : str, optional
         The column with the label. Rows with an empty label are unlabelled documents.
     split : str, optional
-        A column that says ``train``, ``test`` or ``unlabelled``.
+        A column with ``train``, ``test`` or ``unlabelled``.
     test_share : float
-        Share of labelled documents for testing where no column gives a split, in [0, 1); see
+        Share of labelled documents for testing if no column gives a split, in [0, 1); see
         `load_folder`.
     quote : str or None
         The quotation mark of ``.csv`` and ``.tsv``; None if marks are part of the text.
@@ -134,7 +134,7 @@ def _corpus(
             ("test" if _share(text) < test_share else "train") if label else "unlabelled"
             for text, label in zip(texts, labels, strict=True)
         ]
-    elif any(labels):  # what has none among these cannot be tested on, nor is it a class
+    elif any(labels):  # rows without a label count as unlabelled
         splits = [
             "unlabelled" if part in ("train", "test") and not label else part
             for part, label in zip(splits, labels, strict=True)
@@ -156,7 +156,7 @@ def _corpus(
 
 
 def _share(text: str) -> float:
-    """A number in [0, 1) that is always the same for the same text."""
+    """Return a number in [0, 1) that depends only on the text."""
     return (
         int.from_bytes(hashlib.sha256(text.encode(errors="surrogatepass")).digest()[:6], "big")
         / 2**48

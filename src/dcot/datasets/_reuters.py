@@ -1,8 +1,7 @@
 """Reuters-21578: the paper's matrix of counts, and the original distribution as text.
 
-The distribution is ASCII in an SGML of its own. Control characters come as numeric entities, and
-one byte is broken (line noise in the middle of a story): both become blanks, so that the words
-beside them are not joined.
+The distribution is ASCII in its own SGML. Control characters are numeric entities, and one byte in
+the middle of a story is invalid. Both become blanks, so that the words next to them are not joined.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def load_reuters_matrix(data_dir: str | os.PathLike[str] | None = None) -> Corpu
     """Reuters-21578 as the dCoT paper used it: 5946 + 2347 documents × 18933 terms.
 
     Labels are the integers 1 to 65 of the file. Seven classes of the test set have no training
-    document; they stay in.
+    document; they are kept.
     """
     path = find_file(_MATRIX_FILE, data_dir, hint=_MATRIX_HINT)
     content = _read_matrix(path)
@@ -96,10 +95,10 @@ def _read_matrix(path: Path) -> dict[str, Any]:
 
     try:
         with warnings.catch_warnings():
-            # Newer SciPy warns that sparse arrays will replace matrices; csr_matrix takes both.
+            # Newer SciPy warns that sparse arrays will replace matrices; csr_matrix accepts both.
             warnings.simplefilter("ignore")
             content: dict[str, Any] = loadmat(path)
-    except Exception as error:  # scipy raises many kinds for a damaged file
+    except Exception as error:  # SciPy raises many types for a damaged file
         raise DatasetError(
             f"{path} cannot be read as a MATLAB file: {error}. {_MATRIX_HINT}"
         ) from error
@@ -121,17 +120,17 @@ def load_reuters_text(
     Parameters
     ----------
     data_dir : path, optional
-        Where ``reuters21578.tar.gz`` is; see `dcot.datasets`.
+        Directory with ``reuters21578.tar.gz``; see `dcot.datasets`.
     subset : {"modapte", "single", "r52", "r8"}
         ``"modapte"``: 9603 + 3299 stories with any number of topics, see `Corpus.label_sets`.
-        ``"single"``: those with exactly one topic, 6552 + 2581 of 66 topics. ``"r52"``: of these,
+        ``"single"``: those with exactly one topic, 6552 + 2581 in 66 topics. ``"r52"``: of these,
         topics that have both training and test stories, 6532 + 2568. ``"r8"``: 5485 + 2189.
     text : {"title+body", "title", "body"}
-        Some stories have a title only, and a few have none; their text may then be empty.
+        Some stories have only a title, and a few have no title, so texts may be empty.
 
     Notes
     -----
-    The 8676 stories outside the ModApte split are the corpus's ``unlabelled`` documents.
+    The 8676 stories outside the ModApte split are the ``unlabelled`` documents of the corpus.
     """
     if subset not in _FIGURES:
         raise InvalidParameterError(f"subset must be one of {sorted(_FIGURES)}, got {subset!r}")
@@ -195,7 +194,7 @@ def _read_stories(path: Path) -> list[Story]:
     try:
         with tarfile.open(path) as archive:
             unpacked = 0
-            for member in archive:  # in the archive's order: going back would unpack it again
+            for member in archive:  # in this order, because going back would unpack it again
                 unpacked += member.size
                 if unpacked > _MAX_ARCHIVE_BYTES:
                     raise DatasetError(
@@ -217,7 +216,7 @@ def _read_stories(path: Path) -> list[Story]:
 
 @dataclass(frozen=True)
 class Story:
-    """One story: ``split`` is LEWISSPLIT, ``has_topics`` the TOPICS attribute being YES."""
+    """One story; ``split`` is LEWISSPLIT, and ``has_topics`` is whether TOPICS is YES."""
 
     split: str
     has_topics: bool
@@ -227,7 +226,7 @@ class Story:
 
 
 def parse_sgml(content: bytes) -> Iterator[Story]:
-    """All stories of one SGML file, in its order.
+    """Yield all stories of one SGML file, in order.
 
     >>> text = b'<TEXT><TITLE>AT&amp;T</TITLE><BODY>Up&#3;&lt;T>.\\xfc</BODY></TEXT>'
     >>> head = b'<REUTERS TOPICS="YES" LEWISSPLIT="TEST"><TOPICS><D>earn</D></TOPICS>'
@@ -252,9 +251,9 @@ def _title_and_body(inside: str) -> tuple[str, str]:
     if found is None:
         return "", ""
     kind, text = found.groups()
-    if "UNPROC" in kind:  # the story as it came over the wire, with no elements inside
+    if "UNPROC" in kind:  # the raw story, without elements
         return "", _plain(_TAG.sub(" ", text))
-    # What follows the title of a BRIEF is filler of the distribution, and not in a BODY.
+    # The text after the title of a BRIEF is filler, and is not in a BODY.
     return " ".join(_plain(_field("TITLE", text)).split()), _plain(_field("BODY", text))
 
 
