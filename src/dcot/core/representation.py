@@ -145,7 +145,7 @@ class Representation:
         return row_blocks(n, self.width * self.layers[0].coef_.dtype.itemsize)
 
     def _fill(self, X: Matrix, out: Array) -> None:
-        """Write the scaled outputs of the layers side by side."""
+        """Write the scaled outputs of the layers to consecutive columns."""
         width, start = int(self.layers[-1].coef_.shape[1]), 0
         Z, shared = X, None
         for layer, scale in zip(self.layers, self.scales, strict=True):

@@ -311,8 +311,8 @@ class Readable(ABC):
         prototype : a prototype, or the number of its column
         k : maximum number of words
         layer : layer to compare in; by default the last
-        rare : leave out words that are prototypes themselves. If every term is a prototype, only
-            the prototype itself is left out.
+        rare : skip words that are prototypes. If every term is a prototype, only the prototype
+            itself is skipped.
         names : names of the columns, for a model of matrices that was fitted without names
         """
         return self._reader(names).cohort(prototype, k, layer, rare)

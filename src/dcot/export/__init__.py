@@ -20,7 +20,7 @@ from dcot.runtime.files import atomic_file, write_atomically
 
 __all__ = ["to_numpy", "to_onnx"]
 
-_LARGEST = 2**31 - 2**20  # bytes that an ONNX file can hold
+_LARGEST = 2**31 - 2**20  # maximum size of an ONNX file in bytes
 
 
 def to_onnx(model: Model, path: str | os.PathLike[str]) -> None:

@@ -123,7 +123,7 @@ def _payload(contents: Contents, precision: str | None) -> dict[str, Iterable[An
 
 
 def check_target(folder: Path) -> None:
-    """Raise an error if the folder has anything but a dcot model."""
+    """Raise an error unless the folder is new, empty or a dcot model."""
     if not folder.exists():
         if folder.is_symlink():
             raise ModelFolderError(f"{folder} is a link to nowhere: remove it or use another path")

@@ -229,7 +229,7 @@ def _settled(value: Any) -> str:
     return str(value) if name is None else f"{value.__module__}.{name}"
 
 
-# -- where it stands ----------------------------------------------------------------------------
+# -- checkpoints --------------------------------------------------------------------------------
 
 
 def _progress_file(path: Path) -> Path:
