@@ -252,7 +252,12 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         source = as_source(X)
         if source is not None:
             weights = source_weights(source, sample_weight)
-            return self.fit_passes(LocalPasses(source, progress_for(self.verbose)), weights)
+            passes = LocalPasses(
+                source,
+                progress_for(self.verbose),
+                n_weights=None if weights is None else len(weights),
+            )
+            return self.fit_passes(passes, weights)
         documents, names = self._read_new(X)
         weights = check_weights(sample_weight, documents.shape[0])
         return self.adopt(fit(documents, weights, self.fit_options().named(names)), names)

@@ -108,7 +108,7 @@ def fitted_facts(
         ("layers", f"{len(layers)}, {layers[0].squash}, solved by {layers[0].solver_}"),
         ("noise, shrinkage", f"{_plain(noise)}, {_plain(shrinkage)}"),
         ("features", f"{fitted.n_features:,}{compressed}"),
-        ("rebuilding error by layer", ", ".join(f"{layer.loss_:.4g}" for layer in layers)),
+        ("reconstruction error per layer", ", ".join(f"{layer.loss_:.4g}" for layer in layers)),
         ("computed in", str(fitted.dtype)),
     ]
     if names is not None:

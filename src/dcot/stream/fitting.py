@@ -28,7 +28,7 @@ from dcot.core.plan import CorpusSize, Plan, plan_passes
 from dcot.core.representation import Representation, compression_rows
 from dcot.core.solvers import direct
 from dcot.core.solvers.cg import iterate
-from dcot.errors import InvalidInputError
+from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.runtime.progress import announce
 from dcot.stream import Passes, Source
 from dcot.stream.packed import NotPositiveError, PackedScatter, SparseScatter
@@ -56,6 +56,11 @@ def source_weights(source: Source, sample_weight: Any) -> Array | None:
     """Check the weights of the documents of a source; None means weight 1."""
     if sample_weight is None:
         return None
+    if source.on_error == "skip":
+        raise InvalidParameterError(
+            "sample_weight cannot be combined with on_error='skip': it would not be known which "
+            "weights belong to the documents after a skipped batch. Use on_error='raise'"
+        )
     count = source.n_documents if source.n_documents is not None else np.size(sample_weight)
     return check_weights(sample_weight, count)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.runtime.extras import require
-from dcot.runtime.files import DISK_FULL, move_into_place, sync_file
+from dcot.runtime.files import DISK_FULL, create, move_into_place, reopen, sync_file
 
 Array = NDArray[Any]
 
@@ -73,10 +73,12 @@ class Npy:
 
     def start(self, rows: int) -> None:
         place = partial(self.path)
-        if rows and place.exists() and place.stat().st_size >= self._end(rows):
-            self.file = place.open("r+b", buffering=0)
+        found = place.is_file() and not place.is_symlink()
+        if rows and found and place.stat().st_size >= self._end(rows):
+            self.file = reopen(place)
         else:
-            self.file = place.open("w+b", buffering=0)
+            place.unlink(missing_ok=True)
+            self.file = create(place)
             self.checkpoint.restart()
         self._header(self.checkpoint.rows)
         self.cut(self.checkpoint.rows)

@@ -180,6 +180,7 @@ class LocalPasses:
     source : the source of the documents
     progress : called with the progress of a pass
     steps : functions applied to every batch
+    n_weights : number of weights, if documents have weights: one for each document
     """
 
     def __init__(
@@ -187,8 +188,10 @@ class LocalPasses:
         source: Source,
         progress: Progress = silent,
         steps: tuple[Callable[[Any], Any], ...] = (),
+        n_weights: int | None = None,
     ) -> None:
         self.source, self.progress, self.steps = source, progress, steps
+        self.n_weights = n_weights
         self.counted: list[int] = []  # documents in each pass; shared with the result of ``map``
 
     @property
@@ -200,7 +203,7 @@ class LocalPasses:
         return self.source.skipped
 
     def map(self, function: Callable[[Any], Any]) -> Self:
-        mapped = type(self)(self.source, self.progress, (*self.steps, function))
+        mapped = type(self)(self.source, self.progress, (*self.steps, function), self.n_weights)
         mapped.counted = self.counted
         return mapped
 
@@ -252,6 +255,11 @@ class LocalPasses:
         """Check that all passes read the same number of documents."""
         if not done:
             raise InvalidInputError("the source has no documents: there is nothing to learn from")
+        if self.n_weights not in (None, done):
+            raise InvalidInputError(
+                f"sample_weight has {self.n_weights:,} entries, and the source has {done:,} "
+                "documents: one weight for each is expected"
+            )
         if self.counted and self.counted[0] != done:
             raise InvalidInputError(
                 f"the source changed between passes: {self.counted[0]:,} documents in the first, "

@@ -91,8 +91,13 @@ def is_text(documents: Any, empty: bool = False) -> bool:
         return False
     if _module(documents) == "pyarrow":
         documents = documents.slice(0, 1000).to_pylist()
-    first = next((value for value in documents if value is not None and value == value), "")
+    first = next((value for value in documents if not _is_missing(value)), "")
     return isinstance(first, str | bytes)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA, whose comparisons are neither."""
+    return value is None or type(value).__name__ == "NAType" or not np.all(value == value)
 
 
 def number_of(documents: Any) -> int | None:

@@ -11,6 +11,7 @@ import json
 import reprlib
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -309,7 +310,7 @@ def _json_rows(lines: DecodedFile, options: ReadOptions, others: Sequence[str]) 
             texts = [_checked_text(record.get(name), where, options.missing) for name in names]
             yield ("\n".join(texts), *(record.get(other) for other in others))
         else:
-            yield (_checked_text(record, where), *(None for _ in others))
+            yield (_checked_text(record, where, options.missing), *(None for _ in others))
     if seen:
         _check_columns(others, list(seen), lines.path)
 
@@ -375,8 +376,12 @@ def column_names(path: Path, kind: str, options: ReadOptions) -> list[str]:
         lines = DecodedFile(path, stream, options.errors, options.encoding)
         if kind != "jsonl":
             separator = options.separator or ("," if kind == "csv" else "\t")
-            return next(csv.reader(lines, delimiter=separator), [])
-        first = [json.loads(line) for line in islice(lines, 100) if line.strip()]
+            rows = csv.reader(lines, delimiter=separator, **_quoting(options))
+            return next(_fields(rows, lines), [])
+        first = []
+        for line in islice(lines, 100):
+            with suppress(ValueError, RecursionError):  # reported with its line when it is read
+                first.append(json.loads(line))
     return list(dict.fromkeys(name for one in first if isinstance(one, dict) for name in one))
 
 

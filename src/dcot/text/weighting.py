@@ -127,7 +127,8 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if not hasattr(self, "idf_"):
             return self.fit(X)
         n_terms = len(self.idf_)
-        X = self._checked(X, reset=True)
+        checked = clone(self)  # nothing of this one changes if X is rejected
+        X = checked._checked(X, reset=True)
         n_columns = X.shape[1]
         if n_columns < n_terms:
             raise InvalidInputError(
@@ -135,6 +136,8 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "features as input, or more: terms may be added at the end, never removed"
             )
         unseen = self._idf(np.zeros(n_columns - n_terms, dtype=np.int64))
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(vars(checked))  # the number of columns, and their names if X has any
         self.idf_ = np.concatenate([self.idf_, unseen])
         return self
 

@@ -219,6 +219,15 @@ def test_weights_of_the_wrong_length(X):
         DCoT(30).fit([X[:10], X[10:]], sample_weight=np.ones(11))
     with pytest.raises(InvalidInputError, match="sample_weight has 11 entries"):
         DCoT(30).fit(lambda: iter([X[:10], X[10:]]), sample_weight=np.ones(11))
+    n = X.shape[0]
+    with pytest.raises(InvalidInputError, match=f"has {n + 1} entries, and the source has {n} doc"):
+        DCoT(30).fit(lambda: iter([X[:10], X[10:]]), sample_weight=np.ones(n + 1))
+
+
+def test_weights_do_not_shift_when_a_batch_is_skipped(X):
+    source = Repeatable(lambda: iter([X[:10], X[10:20, :5], X[20:]]), on_error="skip")
+    with pytest.raises(InvalidParameterError, match="cannot be combined with on_error='skip'"):
+        DCoT(30).fit(source, sample_weight=np.ones(X.shape[0]))
 
 
 def test_damaged_files_are_named(X, tmp_path):

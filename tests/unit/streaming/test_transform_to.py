@@ -320,6 +320,20 @@ def test_a_partial_file_that_lost_its_end_is_begun_anew(model, X, tmp_path):
     assert_close(np.load(tmp_path / "z.npy"), model.transform(X))
 
 
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_link_in_place_of_the_partial_file_is_not_followed(model, X, tmp_path, after):
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"precious" * 10_000)
+    if after:
+        with pytest.raises(RuntimeError):
+            model.transform_to(lambda: broken(X, after), tmp_path / "z.npy")
+        (tmp_path / "z.npy.partial").unlink()
+    (tmp_path / "z.npy.partial").symlink_to(precious)
+    model.transform_to(batches(X), tmp_path / "z.npy")
+    assert_close(np.load(tmp_path / "z.npy"), model.transform(X))
+    assert precious.read_bytes() == b"precious" * 10_000
+
+
 @pytest.mark.parametrize("name", ["z.npy", "z.parquet"])
 def test_an_older_output_stays_until_it_is_replaced(model, X, tmp_path, name, monkeypatch):
     path = tmp_path / name

@@ -195,3 +195,9 @@ def test_errors_of_generators_pass_through():
 def test_type_errors_are_type_errors():
     with pytest.raises(InvalidTypeError):
         TermCounter().fit(5)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT], ids=str)
+def test_a_column_of_texts_may_start_with_a_missing_value(missing):
+    assert inputs.is_text(pd.Series([missing, "tea"], dtype=object))
+    assert not inputs.is_text(pd.Series([missing, 3.0], dtype=object))

@@ -11,6 +11,7 @@ import pytest
 from dcot import DcotError
 from dcot.errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dcot.text import TermCounter, decoding, parquet, read_texts
+from dcot.text.tables import ReadOptions, column_names, read_rows
 
 TEXTS = ["tea for two", "naïve café, 中文", 'a "quoted", text\nof two lines', "", "😀 end"]
 
@@ -179,3 +180,28 @@ def test_zstd_without_a_package(tmp_path, monkeypatch):
     path = written(tmp_path / "a.txt.zst", b"text")
     with pytest.raises(MissingExtraError, match="pip install backports"):
         list(read_texts(path))
+
+
+def test_a_line_of_null_is_a_missing_text(tmp_path):
+    path = tmp_path / "texts.jsonl"
+    path.write_text('"tea"\nnull\n')
+    options = ReadOptions(missing="")
+    assert [text for (text,) in read_rows(path, "jsonl", options)] == ["tea", ""]
+    with pytest.raises(InvalidInputError, match="line 2"):
+        list(read_rows(path, "jsonl", ReadOptions()))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "expected"),
+    [
+        ("a.csv", "'te,xt',b\n1,2\n", {"quote": "'"}, ["te,xt", "b"]),
+        ("a.csv", '"text,b\n1,2\n', {"quote": None}, ['"text', "b"]),
+        ("a.csv", f"{'x' * 200_000},b\n", {}, ["x" * 200_000, "b"]),
+        ("a.jsonl", '{"text": 1}\n{broken\n' + "[" * 100_000 + '\n{"b": 1}\n', {}, ["text", "b"]),
+    ],
+    ids=["quote", "no quote", "long", "broken lines"],
+)
+def test_column_names(tmp_path, name, content, options, expected):
+    path = tmp_path / name
+    path.write_text(content)
+    assert column_names(path, path.suffix[1:], ReadOptions(**options)) == expected

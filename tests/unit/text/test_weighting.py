@@ -1,6 +1,7 @@
 """TermWeighting against scikit-learn, against its formulas, and in scikit-learn's checks."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,8 +102,18 @@ def test_idf_stays_as_first_fitted():
     assert weighting.idf_[4:] == pytest.approx(np.log(5) + 1)
     assert weighting.n_features_in_ == 6
     assert weighting.transform(wider).shape == (4, 6)
-    with pytest.raises(InvalidInputError, match="never removed"):
-        weighting.partial_fit(COUNTS)
+    for wrong, message in ((COUNTS, "never removed"), (-np.ones((1, 9)), "Negative")):
+        with pytest.raises(InvalidInputError, match=message):
+            weighting.partial_fit(wrong)
+        assert weighting.transform(wider).shape == (4, 6)  # as before
+
+
+def test_names_of_added_columns():
+    frame = pd.DataFrame(COUNTS, columns=list("abcd"))
+    weighting = TermWeighting().partial_fit(frame).partial_fit(frame.assign(e=1))
+    assert list(weighting.get_feature_names_out()) == list("abcde")
+    weighting.partial_fit(frame.assign(e=1).to_numpy())
+    assert not hasattr(weighting, "feature_names_in_")
 
 
 def test_a_term_without_documents_is_not_infinitely_rare():
