@@ -1,6 +1,6 @@
 """What a saved model costs: bytes on the disk, and seconds to load beside ``pickle``.
 
-Run as ``python -m benchmarks.persistence``. What fewer bits cost in accuracy is measured by
+Run as ``python -m benchmarks.persistence``. What fewer bits change in predictions is measured by
 ``dcot bench defaults --only precision``.
 """
 

@@ -13,12 +13,14 @@ from dcot.cli.session import Session
 
 if TYPE_CHECKING:
     from dcot.bench.paper import Run
+    from dcot.bench.report.tables import Table
 
 HELP = "Rerun the experiments of the paper, or compare on your own corpus."
 EXAMPLES = {
     "paper": ("dcot bench paper --profile quick -o bench-output",),
     "compare": ("dcot bench compare test.csv --text body --label topic --budgets 4 --draws 1",),
     "defaults": ("dcot bench defaults --only words --corpus everyday",),
+    "labeller": ("dcot bench labeller --corpus everyday --documents 200 --labels 25 --draws 1",),
 }
 
 _Data = Annotated[
@@ -189,7 +191,42 @@ def defaults(
     """
     from dcot.bench import defaults as study
 
-    tables = study.run(only, corpus, data, docs, session.progress)
+    _show(session, study.run(only, corpus, data, docs, session.progress))
+
+
+def labeller(
+    *,
+    corpus: Annotated[str, o.option("Corpus to label.", metavar="NAME")] = "dmoz",
+    documents: Annotated[int, o.option("Number of its documents, at random.", min=2)] = 8000,
+    labels: Annotated[int, o.option("Most labels to give.", min=2)] = 400,
+    draws: Annotated[int, o.option("Number of random draws.", min=1)] = 2,
+    docs: Annotated[
+        Path | None,
+        o.option("Also write the table and the figure of the documentation.", metavar="FOLDER"),
+    ] = None,
+    data: _Data = None,
+    session: Session,
+) -> None:
+    """Simulate a labeller on the page of dcot label.
+
+    The true labels answer. Tables show the accuracy on all documents by number of labels,
+    suggested and at random, and by seed words.
+    """
+    from dcot.bench import labeller as simulation
+
+    tables = simulation.run(
+        corpus,
+        documents=documents,
+        labels=labels,
+        draws=draws,
+        data=data,
+        docs=docs,
+        progress=session.progress,
+    )
+    _show(session, tables)
+
+
+def _show(session: Session, tables: list[Table]) -> None:
     if session.json:
         session.emit({table.title: [table.head, *table.rows] for table in tables})
     for table in tables:
