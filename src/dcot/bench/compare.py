@@ -19,6 +19,7 @@ from dcot.bench.experiments.accuracy import ALL, COMPARE, jobs
 from dcot.bench.jobs import Context
 from dcot.bench.paper import Run, extra_systems, finished, runner_for
 from dcot.bench.profiles import Profile
+from dcot.bench.report import write_tables
 from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER
 from dcot.bench.tasks import Task, load_corpus, task_of
 from dcot.errors import InvalidInputError, InvalidParameterError
@@ -47,6 +48,7 @@ def run(
     svm: bool = False,
     encoder: str | os.PathLike[str] | None = None,
     static_embeddings: bool = False,
+    docs: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Run:
@@ -64,6 +66,7 @@ def run(
         all labels of a large corpus a run takes much longer
     svm : also try a linear SVM on the features of each system
     encoder, static_embeddings : pretrained rivals, see `dcot.bench.paper.run`
+    docs : folder for the tables as Markdown, ``compare-NAME.md``
     workers : number of processes; by default one per core
     progress : called with a message and the fraction that is done
     """
@@ -95,7 +98,10 @@ def run(
     planned = list(jobs(context, [COMPARE]))
     title = f"Few labels on {task.name}: a comparison"
     runner = runner_for(context, folder, workers)
-    return finished(runner, planned, [COMPARE], folder, progress, title)
+    done = finished(runner, planned, [COMPARE], folder, progress, title)
+    if docs is not None:
+        write_tables(done.results, Path(docs) / f"compare-{task.name}.md")
+    return done
 
 
 def _task(

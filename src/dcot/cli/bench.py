@@ -136,6 +136,9 @@ def compare(
         bool, o.option("Also try a linear SVM on the features of each system.", "--svm")
     ] = False,
     output: Annotated[Path, _Out] = Path("compare-output"),
+    docs: Annotated[
+        Path | None, o.option("Also write the tables as Markdown.", metavar="FOLDER")
+    ] = None,
     running: Running,
     session: Session,
 ) -> None:
@@ -157,6 +160,7 @@ def compare(
         systems=system,
         draws=draws,
         svm=svm,
+        docs=docs,
         **vars(running),
         progress=session.progress,
         **({} if budgets is None else {"budgets": budgets}),

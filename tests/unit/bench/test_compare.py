@@ -30,6 +30,7 @@ def table(corpus, tmp_path):
 def test_a_table(table, tmp_path, capsys, more):
     arguments = [str(table), "--text", "body", "--label", "queue", "--budgets", "20", *more]
     arguments += ["--draws", "1", "--system", "TF-IDF", "--system", "dCoT", "--workers", "1"]
+    arguments += ["--docs", str(tmp_path / "docs")]
     assert main(["bench", "compare", *arguments, "-o", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     assert "\ndCoT against the best rival" in printed  # no marks of Markdown
@@ -37,6 +38,9 @@ def test_a_table(table, tmp_path, capsys, more):
     assert "Few labels on mail" in html
     assert "Claims" not in html  # the paper's, which this is not about
     assert ("linear SVM, C chosen" in printed) is bool(more)
+    written = (tmp_path / "docs" / "compare-mail.md").read_text()
+    assert written.startswith("**Accuracy (%), mail; ridge")
+    assert "dcot" in written.splitlines()[-1]  # which version, of which commit
 
 
 def test_a_loaded_corpus_and_what_is_learned_from_it(corpus, tmp_path):

@@ -15,7 +15,7 @@ from dcot.bench.experiments import EXPERIMENTS, WORK, plan, retrieval, timing
 from dcot.bench.features import Block
 from dcot.bench.jobs import Context, Job, Runner, corpus_key, predicted
 from dcot.bench.profiles import FAST, PROFILES
-from dcot.bench.protocol import CLASSIFIERS, RIDGE, default_class_weight, hits, mcnemar
+from dcot.bench.protocol import CLASSIFIERS, RIDGE, SVM, default_class_weight, hits, mcnemar
 from dcot.bench.report import Results
 from dcot.bench.report.tables import TABLES
 from dcot.bench.store import Store
@@ -104,6 +104,15 @@ def test_vectors_beside_dcot(context, task):
     assert np.mean(accuracy[OURS]) < np.mean(accuracy[name]) == 1.0
     assert len(list(context.cache.iterdir())) == 1  # encoded once for both
     assert not {key["system"] for key in keys_of(context, "time")} & {OURS, name}
+
+
+def test_pretrained_systems_have_an_svm_where_others_have_one(context, task):
+    system = Knowing(task)
+    for tried, expected in (((), {RIDGE}), (("TF-IDF",), {RIDGE, SVM})):
+        profile = replace(context.profile, svm_systems=tried)
+        each = replace(context, profile=profile, extra={system.name: system})
+        keys = [key for key in keys_of(each, "few-labels") if key["system"] == system.name]
+        assert {key["classifier"] for key in keys} == expected
 
 
 def test_the_full_profile_is_the_papers():

@@ -133,8 +133,9 @@ def _has(context: Context, name: str, classifier: str) -> bool:
     """Whether a system is measured with a classifier: dCoT has its own ridge, its features SVM."""
     if classifier == RIDGE:
         return name != FEATURES
+    tried = context.profile.svm_systems
     others = name in context.extra and not isinstance(context.system(name), Classifier)
-    return others or name in context.profile.svm_systems
+    return name in tried or (others and bool(tried))
 
 
 def _job(context: Context, task: Task, name: str, keys: list[Key]) -> Job:

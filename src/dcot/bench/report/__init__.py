@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from dcot.bench.report.results import Results
-from dcot.bench.report.writing import write_docs, write_report
+from dcot.bench.report.writing import write_docs, write_report, write_tables
 
-__all__ = ["Results", "write_docs", "write_report"]
+__all__ = ["Results", "write_docs", "write_report", "write_tables"]

@@ -14,7 +14,7 @@ from dcot.bench.experiments.accuracy import FEW_LABELS, NAME
 from dcot.bench.report.figures import figures, png, svg
 from dcot.bench.report.paragraphs import PROTOCOL, Section, sections, systems_used
 from dcot.bench.report.results import METRICS, Results, values, verdict
-from dcot.bench.report.tables import Table
+from dcot.bench.report.tables import TABLES, Table
 from dcot.runtime.files import write_atomically
 from dcot.runtime.progress import format_duration
 
@@ -244,6 +244,14 @@ def write_docs(results: Results, folder: Path) -> None:
     write_atomically(folder / "verdict.md", said.encode())
     data = {"commit": results.commit, "profile": results.profile, "figures": summary(results)}
     write_atomically(folder / "figures.json", (json.dumps(data, indent=0) + "\n").encode())
+
+
+def write_tables(results: Results, path: Path) -> None:
+    """Write the tables of few labels alone, as Markdown."""
+    tables = [table.markdown() for table in TABLES[FEW_LABELS](results)]
+    text = "\n".join([*tables, f"*{provenance(results)}*\n"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.encode())
 
 
 def markdown(results: Results, parts: list[Section], captions: dict[str, str]) -> str:
