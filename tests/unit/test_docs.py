@@ -7,6 +7,7 @@ import json
 import pkgutil
 import re
 import runpy
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,6 +36,7 @@ NAMES = {
 ROOT = DOCS.parent
 COMING_FROM = [f"coming-from/{name}.md" for name in ("tfidf-svd", "gensim", "encoders")]
 PAGES = sorted({*DOCS.rglob("*.md")} - {*(DOCS / "tables").glob("*.md")})
+COMPARED = sorted((DOCS / "tables").glob("compare-*.md"))
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.py"))
 WRITTEN_BY_THE_BUILD = {DOCS / "reference" / "command.md"} | {
     path.with_suffix(".md") for path in TUTORIALS
@@ -106,10 +108,10 @@ def test_tables_come_from_the_benchmarks():
 
 
 def test_accuracies_of_systems_are_printed_on_one_page_only():
-    """All tables of accuracies are written by dcot bench into docs/experiments."""
+    """Tables of accuracies are written by dcot bench: into docs/experiments, or to compare-*."""
     names = {"bag of words", "TF-IDF", "LSI", "PCA", "LDA", "NMF", "SDA", "mSDA", "dCoT", "BM25"}
-    pages = [*DOCS.glob("*.md"), *(DOCS / "tables").glob("*.md"), DOCS.parent / "README.md"]
-    for page in pages:
+    tables = {*(DOCS / "tables").glob("*.md")} - {*COMPARED}
+    for page in [*DOCS.glob("*.md"), *tables, ROOT / "README.md"]:
         for line in page.read_text().splitlines():
             cells = [cell.strip(" *") for cell in line.strip().strip("|").split("|")]
             if line.startswith("|") and cells[0] in names:
@@ -173,9 +175,29 @@ def test_cells_of_a_tutorial():
 
 
 def test_no_cell_is_printed_by_two_pages():
-    """The table of other tools has corpora with few labels that the experiments do not have."""
-    header = (DOCS / "tables" / "coming-from.md").read_text().splitlines()[0]
-    corpora = set(re.findall(r"(\S+), accuracy", header))
-    assert corpora
+    """Titles of tables name their cells; corpora of other tables are not in the experiments."""
+    titles: Counter[str] = Counter()
+    for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        titles.update(re.findall(r"^\*\*(.+ \(%\).*)\*\*$", page.read_text(), re.M))
+    assert len(titles) > 10
+    assert set(titles.values()) == {1}, titles.most_common(3)
+    compared = {path.stem.removeprefix("compare-") for path in COMPARED}
+    assert compared
     for profile in PROFILES.values():
-        assert not corpora & set(profile.few_labels)
+        assert not compared & set(profile.few_labels)
+
+
+QUALITY = re.compile(r"accura|ndcg|\bf1\b", re.I)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda p: p.stem)
+def test_benchmarks_measure_no_accuracy(path):
+    """They have speed, memory, scale and search speed; dcot bench has the rest."""
+    assert not QUALITY.search(path.read_text())
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
+def test_no_page_has_an_accuracy_from_the_benchmarks(page):
+    """A section that names one of them has no such figure."""
+    for section in re.split(r"^#+ ", page.read_text(), flags=re.M):
+        assert "python -m benchmarks" not in section or not QUALITY.search(section)
