@@ -257,18 +257,18 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
                 progress_for(self.verbose),
                 n_weights=None if weights is None else len(weights),
             )
-            return self.fit_passes(passes, weights)
+            return self._fit_passes(passes, weights)
         documents, names = self._read_new(X)
         weights = check_weights(sample_weight, documents.shape[0])
-        return self.adopt(fit(documents, weights, self.fit_options().named(names)), names)
+        return self._adopt(fit(documents, weights, self._fit_options().named(names)), names)
 
-    def fit_passes(
+    def _fit_passes(
         self, passes: Passes, weights: Array | None = None, *, sparse_parts: bool = False
     ) -> Self:
         """Learn from passes over batches of matrices, here or on a cluster."""
-        options = replace(self.fit_options(), progress=passes.progress)
+        options = replace(self._fit_options(), progress=passes.progress)
         found = fit_matrices(passes, weights, options, self.dtype, sparse_parts=sparse_parts)
-        return self.adopt(found)
+        return self._adopt(found)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
         """Learn from X and return its features."""
@@ -299,9 +299,9 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             X = Block.stack([ReadBlock(None)(block) for block in source.blocks]).X
         documents, names = self._read_new(X)
         weights = check_weights(sample_weight, documents.shape[0])
-        options = [model.fit_options().named(names) for model in models]
+        options = [model._fit_options().named(names) for model in models]
         results = fit_path(documents, weights, options)
-        return [model.adopt(found, names) for model, found in zip(models, results, strict=True)]
+        return [model._adopt(found, names) for model, found in zip(models, results, strict=True)]
 
     @available_with(moments_suffice)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -318,7 +318,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
                 "documents that fit saw; learn from the start with partial_fit",
                 stacklevel=2,
             )
-        limit = self.fit_options().memory_limit
+        limit = self._fit_options().memory_limit
         names = getattr(self, "feature_names_in_", None)
         if moments is None:
             documents, names = self._read_new(X)
@@ -331,18 +331,18 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             _check_moments_fit(documents.shape[1], documents.dtype, limit)
             moments = Moments.empty(documents.shape[1], documents.dtype)
         moments.add(documents, weights)
-        return self.adopt(moments, names)
+        return self._adopt(moments, names)
 
-    def widen(self, n_terms: int) -> Self:
+    def _widen(self, n_terms: int) -> Self:
         """Make room for new terms at the end, which no document so far had (``partial_fit``)."""
         moments = self._moments
         if moments is None or n_terms <= moments.n_terms:
             return self
         assert moments.scatter is not None
         _check_moments_fit(n_terms, moments.scatter.dtype, parse_bytes(self.memory_limit))
-        return self.adopt(moments.widened(n_terms))
+        return self._adopt(moments.widened(n_terms))
 
-    def fit_options(self) -> FitOptions:
+    def _fit_options(self) -> FitOptions:
         """The parameters, checked, as ``dcot.core.fit`` takes them."""
         check_integer("n_layers", self.n_layers, MAX_LAYERS)
         return FitOptions(
@@ -365,7 +365,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             progress=progress_for(self.verbose),
         )
 
-    def adopt(self, learned: FittedDCoT | Moments, names: Array | None = None) -> Self:
+    def _adopt(self, learned: FittedDCoT | Moments, names: Array | None = None) -> Self:
         """Make this what the model has learned, and nothing else."""
         self._learned = learned
         self.n_features_in_ = learned.n_terms
@@ -574,7 +574,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             raise not_fitted(self)
         if isinstance(self._learned, Moments):
             names = getattr(self, "feature_names_in_", None)
-            self.adopt(fit_moments(self._learned, self.fit_options().named(names)), names)
+            self._adopt(fit_moments(self._learned, self._fit_options().named(names)), names)
         assert isinstance(self._learned, FittedDCoT)
         return self._learned
 
@@ -628,8 +628,8 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     ) -> Self:
         """The model that ``_saved_settings`` describes."""
         model: Self = build(cls, settings)
-        model.fit_options()  # refuses parameters outside their range
-        model.adopt(read_fitted(contents, settings), names)
+        model._fit_options()  # refuses parameters outside their range
+        model._adopt(read_fitted(contents, settings), names)
         restore_container(model, settings)
         return model
 

@@ -148,14 +148,14 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
             setattr(self, part, clone(self._part(part)).set_params(**values))
         return self
 
-    def short_params(self) -> dict[str, Any]:
+    def _short_params(self) -> dict[str, Any]:
         """The parameters of all parts in the short spelling, as the constructor takes them."""
-        pipeline, dcot = self.new_parts()
+        pipeline, dcot = self._new_parts()
         weighting = pipeline.weighting.get_params()
         scheme = {"weighting": weighting.pop("scheme")}
         return {**pipeline.counter.get_params(), **scheme, **weighting, **dcot.get_params()}
 
-    def new_parts(self) -> tuple[TextPipeline, DCoT]:
+    def _new_parts(self) -> tuple[TextPipeline, DCoT]:
         """New parts, not fitted, with the settings as they are now."""
         counter, weighting, dcot = (self._checked_part(name) for name in _PARTS)
         if np.dtype(counter.dtype).kind != "f":
@@ -209,31 +209,31 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     def _fit(self, raw_documents: Any, sample_weight: Any) -> Any:
         """Learn, and return the weighted terms; None if the texts are not held."""
-        pipeline, dcot = self.new_parts()
+        pipeline, dcot = self._new_parts()
         source = as_text_source(raw_documents, allowance(parse_bytes(dcot.memory_limit)))
         if source is not None:
-            self.fit_passes(LocalPasses(source, progress_for(dcot.verbose)), sample_weight)
+            self._fit_passes(LocalPasses(source, progress_for(dcot.verbose)), sample_weight)
             return None
         X = pipeline.fit_transform(raw_documents)
         _name_prototypes(dcot, pipeline)
         self._adopt(pipeline, dcot.fit(X, sample_weight=sample_weight))
         return X
 
-    def fit_passes(
+    def _fit_passes(
         self, texts: Passes, sample_weight: Any = None, *, sparse_parts: bool = False
     ) -> Self:
         """Learn from passes over batches of texts, here or on a cluster."""
-        pipeline, dcot = self.new_parts()
+        pipeline, dcot = self._new_parts()
         found = fit_texts(
             texts,
             pipeline,
-            replace(dcot.fit_options(), progress=texts.progress),
+            replace(dcot._fit_options(), progress=texts.progress),
             dtype=dcot.dtype,
             sample_weight=sample_weight,
             sparse_parts=sparse_parts,
         )
         _name_prototypes(dcot, pipeline)
-        self._adopt(pipeline, dcot.adopt(found))
+        self._adopt(pipeline, dcot._adopt(found))
         return self
 
     @available_with(lambda self: moments_suffice(self._part("dcot")))
@@ -258,15 +258,15 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
                     "documents that fit saw; learn from the start with partial_fit",
                     stacklevel=2,
                 )
-            pipeline, dcot = self.new_parts()
+            pipeline, dcot = self._new_parts()
         X = pipeline.partial_fit_transform(raw_documents)
         _name_prototypes(dcot, pipeline)
-        dcot.widen(X.shape[1]).partial_fit(X, sample_weight=sample_weight)
+        dcot._widen(X.shape[1]).partial_fit(X, sample_weight=sample_weight)
         self._adopt(pipeline, dcot)
         return self
 
     @classmethod
-    def of_fitted(cls, pipeline: TextPipeline, dcot: DCoT) -> Self:
+    def _of_fitted(cls, pipeline: TextPipeline, dcot: DCoT) -> Self:
         """A vectorizer of fitted parts, with their settings."""
         parts = (pipeline.counter, pipeline.weighting, dcot)
         model = cls(**dict(zip(_PARTS, map(clone, parts), strict=True)))
@@ -365,16 +365,16 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         texts = as_texts([texts] if single else texts)
         dcot, counter = self._fitted(), self.counter_
         if counter.max_df == 1.0 and counter.max_features is None:
-            counter, counts = counter.grown(texts)
+            counter, counts = counter._grown(texts)
         else:  # frequent words may have been left out, and would be taken for rare ones
             counts = counter.transform(texts)
         terms = counter.get_feature_names_out()
-        bm25 = self.weighting_.as_bm25(len(terms))
-        prototypes = self.pipeline_.terms[dcot.prototypes_]
+        bm25 = self.weighting_._as_bm25(len(terms))
+        prototypes = self._pipeline.terms[dcot.prototypes_]
         found: list[dict[str, float]] = []
         for start in range(0, counts.shape[0], TEXTS_PER_BLOCK):
             words = counts[start : start + TEXTS_PER_BLOCK]
-            meaning = strongest(dcot.reconstruct(self.pipeline_.weigh(words), 1, True), top)
+            meaning = strongest(dcot.reconstruct(self._pipeline.weigh(words), 1, True), top)
             if query:
                 weights = words.multiply(bm25.idf_).tocsr()
                 weight = weight_of_meaning(weights, bm25.mean_length_)
@@ -417,12 +417,12 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     def _fingerprint(self) -> str:
         """Changes with anything that changes the features."""
-        return fingerprint(self._fitted()._fitted(), *self.pipeline_.fingerprint())
+        return fingerprint(self._fitted()._fitted(), *self._pipeline.fingerprint())
 
     def weigh(self, raw_documents: Any) -> Any:
         """Weighted terms of texts, CSR: what the fitted ``dcot_`` reads."""
         source = as_text_source(raw_documents, np.inf)
-        return self.pipeline_.transform(raw_documents if source is None else source)
+        return self._pipeline.transform(raw_documents if source is None else source)
 
     def explain(self, text: str, k: int = 10) -> Meaning:
         """What a word or a text means: prototypes with their values in every layer.
@@ -467,7 +467,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         return Reader(
             dcot.layers_,
             dcot.prototypes_,
-            self.pipeline_.terms,
+            self._pipeline.terms,
             self.weigh,
             self.weighting_.transform,
             self.counter_.analyze,
@@ -483,10 +483,10 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the features, such as ``dcot1_oil``: layer and prototype."""
-        return self._fitted().get_feature_names_out(self.pipeline_.terms)
+        return self._fitted().get_feature_names_out(self._pipeline.terms)
 
     @property
-    def pipeline_(self) -> TextPipeline:
+    def _pipeline(self) -> TextPipeline:
         """The fitted counter and weighting: from texts to what ``dcot_`` reads."""
         self._fitted()
         return TextPipeline(self.counter_, self.weighting_)
@@ -525,8 +525,8 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     # -- saving -----------------------------------------------------------------------------
 
     def _contents(self, keep_moments: bool) -> Contents:
-        dcot, pipeline = self._fitted(), self.pipeline_
-        own = self.short_params()
+        dcot, pipeline = self._fitted(), self._pipeline
+        own = self._short_params()
         if callable(own["prototypes"]) and not keep_moments:
             own["prototypes"] = dcot.prototypes_.tolist()  # what the function has chosen
         contents = Contents(self._saved_as, {})
@@ -597,4 +597,4 @@ def _refuse_other_results(options: dict[str, Any]) -> None:
 
 def _name_prototypes(dcot: DCoT, pipeline: TextPipeline) -> None:
     """Prototypes given as words become columns."""
-    dcot.set_params(prototypes=dcot.fit_options().named(pipeline.terms).prototypes)
+    dcot.set_params(prototypes=dcot._fit_options().named(pipeline.terms).prototypes)

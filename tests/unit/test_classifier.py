@@ -248,12 +248,12 @@ def test_the_first_candidate_is_a_dcot_with_its_defaults():
 def test_the_settings_of_a_dcot_are_the_first_candidate(options):
     dcot = DCoT(**options)
     found = candidates_for(dcot)
-    expected = dcot.fit_options()
+    expected = dcot._fit_options()
     assert found[0].options(base_options(dcot)) == expected
     assert len(set(found)) == len(found)
     assert max(candidate.n_prototypes for candidate in found) == dcot.n_prototypes
     for candidate in found:
-        made = DCoT(**{**dcot.get_params(), **candidate.parameters(dcot)}).fit_options()
+        made = DCoT(**{**dcot.get_params(), **candidate.parameters(dcot)})._fit_options()
         assert candidate.options(base_options(dcot)) == made
 
 
@@ -779,7 +779,7 @@ def test_documents_without_a_known_term_can_be_told(monkeypatch):
         assert found == [plain[0], mark, mark, plain[3]]
     assert model.predict(new[:1], unknown=None).dtype == plain.dtype
     # however sure the model is of an empty document, nothing in it speaks for a class
-    monkeypatch.setattr(DCoTClassifier, "answer_from", lambda self, accuracy: 0.0)
+    monkeypatch.setattr(DCoTClassifier, "_answer_from", lambda self, accuracy: 0.0)
     found = model.predict(new, abstain=0.01).tolist()
     assert found == [plain[0], None, None, plain[3]]
     assert model.predict(new, abstain=0.01, unknown="?").tolist() == [plain[0], "?", "?", plain[3]]

@@ -78,7 +78,7 @@ def test_it_is_ridge_on_features_with_scaled_columns_appended(corpus, kind):
     vectorizer = DCoTVectorizer().fit(texts)
     raw = FakeEncoder().encode(texts)
     if kind == "words":
-        table = np.array([TABLE[word] for word in vectorizer.pipeline_.terms])
+        table = np.array([TABLE[word] for word in vectorizer._pipeline.terms])
         raw = vectorizer.weigh(texts) @ table
     V = raw - raw.mean(axis=0)
     V *= np.sqrt(3.0) / np.linalg.norm(V, axis=1, keepdims=True)
@@ -284,7 +284,7 @@ def test_an_encoder_is_named_and_checked(corpus, tmp_path):
     ):
         with pytest.raises(DcotError, match="the same encoder"):
             dcot.load(tmp_path / "model", embedding=other)
-    assert alone.attach_encoder(FakeEncoder().encode).predict(texts).shape == (120,)
+    assert alone._attach_encoder(FakeEncoder().encode).predict(texts).shape == (120,)
     model_of(corpus, TABLE).save(tmp_path / "words")
     DCoTVectorizer().fit(texts).save(tmp_path / "vectorizer")
     for folder in ("words", "vectorizer"):

@@ -264,7 +264,7 @@ def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
     encode = as_encoder(WORDLLAMA)
     assert encode is not None
     model = DCoTVectorizer().fit(held.texts)
-    terms, X = model.pipeline_.terms.tolist(), model.weigh(held.texts)
+    terms, X = model._pipeline.terms.tolist(), model.weigh(held.texts)
     ours = Block.of(model.transform(held.texts))
     start = time.process_time()
     vectors = encode(held.texts)
@@ -348,7 +348,7 @@ def _reliability(held: Held) -> Iterator[tuple[str, Outcome]]:
 def _kept(model: DCoTClassifier, texts: list[str], truth: Array) -> list[float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # no document may be certain enough
-        least = model.answer_from(PROMISED)
+        least = model._answer_from(PROMISED)
     chance = model.predict_proba(texts)
     sure, right = chance.max(axis=1), model.classes_[chance.argmax(axis=1)] == truth
     answered = sure >= least

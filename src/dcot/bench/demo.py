@@ -62,7 +62,7 @@ def run(corpus: Corpus | None = None, *, words: Sequence[str] = WORDS, draws: in
             found = ridge_predictions(choice, labels, labelled, test)
             accuracies[name].append(float(np.mean(found.labels == labels[n:])))
     weights = model.weigh(documents.texts)
-    found_words = columns_of(model.dcot_, weights, model.pipeline_.terms, words)["columns"]
+    found_words = columns_of(model.dcot_, weights, model._pipeline.terms, words)["columns"]
     columns = {
         word: [(name, value) for name, value in column]
         for word, column in found_words["layer 1"].items()

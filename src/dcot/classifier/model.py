@@ -241,8 +241,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             encode = None if source is None else source.of_words
             labels, seeds = read_seeds(seed_words, labels, weigh, encode)
         found = fit_classifier(X, labels, weights, options, source, seeds)
-        dcot.set_params(**found.candidate.parameters(dcot)).adopt(found.dcot, names)
-        made = None if pipeline is None else DCoTVectorizer.of_fitted(pipeline, dcot)
+        dcot.set_params(**found.candidate.parameters(dcot))._adopt(found.dcot, names)
+        made = None if pipeline is None else DCoTVectorizer._of_fitted(pipeline, dcot)
         return self._store(found, made, dcot)
 
     def refit(
@@ -325,7 +325,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                 f"fitted DCoT), or None, got {'a frozen ' * frozen}{type(model).__name__}"
             )
         if not frozen:
-            return *model.new_parts(), None
+            return *model._new_parts(), None
         fitted = model._fitted()._fitted()
         return TextPipeline(model.counter_, model.weighting_), clone(model.dcot_), fitted
 
@@ -416,7 +416,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if fitted.encoder is not None:
             return fitted.encoder
         if fitted.kind == "encoder" and fitted.name == WORDLLAMA:  # it can be found by its name
-            return self.attach_encoder(WORDLLAMA)._encoder()
+            return self._attach_encoder(WORDLLAMA)._encoder()
         if fitted.kind == "given":
             raise InvalidInputError(
                 "the classifier was fitted on vectors given with the documents, of "
@@ -428,7 +428,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             "for these documents, as vectors="
         )
 
-    def attach_encoder(self, encoder: Any) -> Self:
+    def _attach_encoder(self, encoder: Any) -> Self:
         """Give a loaded classifier its encoder again: the one it was fitted with, which is checked.
 
         ``dcot.load(folder, embedding=encoder)`` does it too.
@@ -504,7 +504,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         vectors : of the documents, if the classifier was fitted on vectors
         """
         fitted = self._fitted()
-        least = 0.0 if abstain is None else self.answer_from(abstain)
+        least = 0.0 if abstain is None else self._answer_from(abstain)
         read = self._read(documents, vectors)
         decisions = fitted.decisions(read)
         known = _known(read)
@@ -539,7 +539,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             for row, size in zip(order, sizes, strict=True)
         ]
 
-    def answer_from(self, accuracy: float) -> float:
+    def _answer_from(self, accuracy: float) -> float:
         """The least probability of ``predict(abstain=accuracy)``, by held-out decisions."""
         least = self._reliability().answer_from(accuracy)
         if least == np.inf:
@@ -735,7 +735,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if self.vectorizer is not None:
             own: dict[str, Any] = {"frozen": True}  # it is the representation itself
             if not isinstance(self.vectorizer, FrozenEstimator):
-                short = self.vectorizer.short_params()
+                short = self.vectorizer._short_params()
                 own = {"parameters": encode_parameters(short, SAVING_ADVICE)}
             contents.settings["vectorizer"] = own
         return contents

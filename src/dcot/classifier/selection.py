@@ -129,10 +129,10 @@ def base_options(dcot: DCoT) -> FitOptions:
             "from all features, which compressed ones would only approximate"
         )
     deepest = max(layers_and_output(features)[0] for features in GRID["features"])
-    asked = dcot.fit_options()
+    asked = dcot._fit_options()
     if asked.n_layers >= deepest:
         return asked
-    return DCoT(**{**dcot.get_params(), "n_layers": deepest}).fit_options()
+    return DCoT(**{**dcot.get_params(), "n_layers": deepest})._fit_options()
 
 
 def candidates_for(
@@ -143,7 +143,7 @@ def candidates_for(
     ``grid`` replaces values of ``GRID``; its first values come before the settings of ``dcot``.
     With ``embedded`` there are vectors beside dCoT.
     """
-    own = dcot.fit_options()
+    own = dcot._fit_options()
     start = {
         "noise": own.noise[0],
         "shrinkage": own.shrinkage[0],

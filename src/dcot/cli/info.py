@@ -58,8 +58,8 @@ def info(
 
 def _settings(model: Model) -> dict[str, Any]:
     """Parameters that JSON can represent."""
-    if hasattr(model, "short_params"):
-        parameters = model.short_params()
+    if hasattr(model, "_short_params"):
+        parameters = model._short_params()
     else:
         parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     return {name: value for name, value in parameters.items() if _is_plain(value)}

@@ -89,7 +89,7 @@ def predict(
     source = Corpus(corpus, reading, identifier=identifier, metadata=tuple(keep or ()))
     source.check()
     classifier = load_classifier(model)
-    least = 0.0 if abstain is None else classifier.answer_from(abstain)
+    least = 0.0 if abstain is None else classifier._answer_from(abstain)
     progress, done, strange = session.progress, 0, 0
     with _destination(session, output) as put:
         for batch in source.batches():

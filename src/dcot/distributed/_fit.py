@@ -346,8 +346,8 @@ def fit(
     partitions = partitions_of(collection, column, apart=on_error == "skip", retries=retries)
     with connected(cluster) as client:
         options = Options(client, retries, on_error, timeout)
-        dcot = model if isinstance(model, DCoT) else model.new_parts()[1]
+        dcot = model if isinstance(model, DCoT) else model._new_parts()[1]
         passes = DaskPasses(partitions, options, progress_for(dcot.verbose))
         passes.skipped.update(settle(partitions, options))
-        model.fit_passes(passes, sparse_parts=True)
+        model._fit_passes(passes, sparse_parts=True)
     return model

@@ -53,7 +53,7 @@ class Program:
             )
         classifier = model._fitted() if isinstance(model, DCoTClassifier) else None
         vectorizer = model.vectorizer_ if isinstance(model, DCoTClassifier) else model
-        pipeline = vectorizer.pipeline_ if isinstance(vectorizer, DCoTVectorizer) else None
+        pipeline = vectorizer._pipeline if isinstance(vectorizer, DCoTVectorizer) else None
         dcot = model if isinstance(model, DCoT) else model.dcot_
         fitted = dcot._fitted()
         parts = [_text(pipeline), _features(fitted.representation), _classifier(classifier)]

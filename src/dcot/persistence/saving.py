@@ -197,6 +197,6 @@ def load(
     model = restored(getattr(module, contents.kind), contents)
     if embedding is None:
         return model
-    if not hasattr(model, "attach_encoder"):
+    if not hasattr(model, "_attach_encoder"):
         raise InvalidParameterError(f"a {contents.kind} has no encoder: leave embedding out")
-    return model.attach_encoder(embedding)
+    return model._attach_encoder(embedding)

@@ -103,7 +103,7 @@ def counter_of(model: Transformer | None) -> TermCounter:
     """A counter of words; its first columns are those of the model."""
     if isinstance(model, DCoTVectorizer):
         return model.counter_
-    return TermCounter(dtype=np.float32).restore_terms([], 0)
+    return TermCounter(dtype=np.float32)._restore_terms([], 0)
 
 
 # -- vectors --------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def encode_texts(model: Transformer, texts: list[str], counts: Any, layer: int |
     """
     if not isinstance(model, DCoTVectorizer) or layer is None:
         return _by_blocks(lambda rows: model.transform(texts[rows]), len(texts))
-    X = model.pipeline_.weigh(counts)
+    X = model._pipeline.weigh(counts)
     return _by_blocks(lambda rows: model.dcot_.reconstruct(X[rows], layer, True), len(texts))
 
 

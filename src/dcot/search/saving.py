@@ -180,7 +180,7 @@ def _read_terms(
         terms = [*vocabulary.terms.strings(), *extra]
         if len(set(terms)) != len(terms):
             raise ModelFormatError(f"the terms of the index are not distinct words{DAMAGED}")
-        vocabulary = copy(vocabulary).restore_terms(terms, n)
+        vocabulary = copy(vocabulary)._restore_terms(terms, n)
     counts = _read_postings(contents, len(vocabulary.terms), n)
     lengths = contents.array("lengths", (n,))
     if n and lengths.min() < 0:

@@ -117,7 +117,7 @@ class Snapshot:
         changes: dict[str, Any] = {}
         if texts is not None:
             assert model is not None
-            vocabulary, counts = (self.vocabulary or counter_of(model)).grown(texts)
+            vocabulary, counts = (self.vocabulary or counter_of(model))._grown(texts)
             vectors = encode_texts(model, texts, counts, layer)
             lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
             changes["vocabulary"] = vocabulary

@@ -124,7 +124,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary of texts."""
-        self.check_parameters()
+        self._check_parameters()
         if self.vocabulary is not None:
             self._terms = options.fixed_terms(self.vocabulary)
             self.n_documents_ = sum(map(len, inputs.batches(raw_documents)))
@@ -134,7 +134,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> sparse.csr_matrix:
         """Learn the vocabulary of texts and count them, reading them once."""
-        self.check_parameters()
+        self._check_parameters()
         if self.vocabulary is not None:
             self._terms = options.fixed_terms(self.vocabulary)
             matrix = self.transform(raw_documents)
@@ -177,24 +177,24 @@ class TermCounter(TransformerMixin, BaseEstimator):
         if fixed:
             self.n_documents_ += sum(map(len, inputs.batches(raw_documents)))
             return self
-        self.check_parameters()
+        self._check_parameters()
         options.refuse_limits_while_growing(self.get_params(deep=False))
         learned = counting.learn(raw_documents, analysis, self.n_threads)
         if first:
-            self.fit_learned(learned, growing=True)
+            self._fit_learned(learned, growing=True)
             return self
         new = learned.terms.take(learned.terms.unknown_in(self._terms))
         self._terms = self._terms.followed_by(new.take(new.sorted_order()))
         self.n_documents_ += learned.n_documents
         return self
 
-    def grown(self, texts: Any) -> tuple[Self, sparse.csr_matrix]:
+    def _grown(self, texts: Any) -> tuple[Self, sparse.csr_matrix]:
         """Return a copy that also has the terms of these texts, and the counts of the texts.
 
         New terms get new columns as in ``partial_fit``, but limits such as ``min_df`` are ignored.
         The texts are read once.
 
-        >>> larger, counts = TermCounter().fit(["two teas"]).grown(["two cups"])
+        >>> larger, counts = TermCounter().fit(["two teas"])._grown(["two cups"])
         >>> larger.get_feature_names_out().tolist(), counts.toarray().tolist()
         (['teas', 'two', 'cups'], [[0, 1, 1]])
         """
@@ -267,7 +267,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         """The terms in the form that the kernels use, in the order of the columns."""
         return self._known_terms()
 
-    def restore_terms(self, terms: Iterable[str], n_documents: int) -> Self:
+    def _restore_terms(self, terms: Iterable[str], n_documents: int) -> Self:
         """Set the terms of a saved model, in the order of the columns, instead of fitting."""
         self._terms = Terms.from_strings(list(terms))
         self.n_documents_ = n_documents
@@ -292,7 +292,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
     def _analysis(self) -> Analysis:
         return options.analysis_from(self.get_params(deep=False))
 
-    def check_parameters(self) -> None:
+    def _check_parameters(self) -> None:
         """Check the parameters before any text is read; warn about those without effect."""
         options.check_limits(self.min_df, self.max_df, self.max_features)
         options.check_threads(self.n_threads)
@@ -314,9 +314,9 @@ class TermCounter(TransformerMixin, BaseEstimator):
     ) -> tuple[counting.Learned, Any]:
         """Learn the terms of texts; return what was learned, and which terms are kept."""
         learned = counting.learn(raw_documents, self._analysis(), self.n_threads, store)
-        return learned, self.fit_learned(learned)
+        return learned, self._fit_learned(learned)
 
-    def fit_learned(
+    def _fit_learned(
         self, learned: counting.Learned, undercount: int = 0, *, growing: bool = False
     ) -> Int32s:
         """Keep the learned terms that are within the limits, in sorted order.

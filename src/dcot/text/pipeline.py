@@ -127,8 +127,8 @@ class TextPipeline:
         weighing = setting(settings, "weighting", dict)
         weighting: TermWeighting = build(TermWeighting, weighing)
         return cls(
-            counter.restore_terms(contents.vocabulary, count(counting, "n_documents")),
-            weighting.with_idf(
+            counter._restore_terms(contents.vocabulary, count(counting, "n_documents")),
+            weighting._with_idf(
                 contents.array("idf", (n_terms,), largest=1e6),
                 count(weighing, "n_documents"),
                 setting(weighing, "mean_length", float),
@@ -280,14 +280,14 @@ def fit_counter(counter: TermCounter, texts: Passes, memory: float) -> Counted:
     if counter.vocabulary is not None:
         learned = _counted(counter, counter.fit([]).terms, texts, "counting")
     else:
-        counter.check_parameters()
+        counter._check_parameters()
         capacity = max(int(memory // TERM_BYTES), _FEWEST_TERMS)
         (tally,) = texts.totals([VocabularySum(counter, capacity)], "vocabulary")
         learned, undercount = tally.learned(), tally.undercount
         if undercount:
             exact = _counted(counter, learned.terms, texts, "counting again")
             learned = replace(learned, documents=exact.documents, totals=exact.totals)
-    kept = counter.fit_learned(learned, undercount)
+    kept = counter._fit_learned(learned, undercount)
     totals = learned.documents if counter.binary else learned.totals
     return Counted(learned.n_documents, learned.documents[kept], totals[kept])
 
@@ -350,7 +350,7 @@ def fit_texts(
             f"terms in {counter.undercount_} documents or fewer may be missing from the "
             "vocabulary: raise memory_limit, or min_df above that",
         )
-    weighting.fit_sums(n, counted.documents, float(counted.totals.sum()))
+    weighting._fit_sums(n, counted.documents, float(counted.totals.sum()))
     dtype = precision(dtype, counter.dtype)
     weights = check_weights(sample_weight, n)
     step = CountAndWeight(pipeline, dtype)

@@ -94,13 +94,13 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the document frequency of each term and the mean length of documents."""
-        self.check_parameters()
+        self._check_parameters()
         X = self._checked(X, reset=True)
-        return self.fit_sums(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]), X.sum())
+        return self._fit_sums(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]), X.sum())
 
-    def fit_sums(self, n_documents: int, documents: npt.ArrayLike, n_words: float) -> Self:
+    def _fit_sums(self, n_documents: int, documents: npt.ArrayLike, n_words: float) -> Self:
         """Fit from the number of documents, the documents with each term, and all words."""
-        self.check_parameters()
+        self._check_parameters()
         frequency = np.asarray(documents)
         if n_documents < 1:
             raise InvalidInputError("no documents were given, so there are no weights to learn")
@@ -110,10 +110,10 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.idf_ = self._idf(frequency)
         return self
 
-    def with_idf(self, idf: Floats, n_documents: int, mean_length: float) -> Self:
+    def _with_idf(self, idf: Floats, n_documents: int, mean_length: float) -> Self:
         """Return a fitted copy with these inverse document frequencies."""
         made: Self = clone(self)
-        made.check_parameters()
+        made._check_parameters()
         made.idf_, made.n_features_in_ = idf, len(idf)
         made.n_documents_, made.mean_length_ = n_documents, mean_length
         return made
@@ -161,7 +161,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             norm = "l2" if self.scheme == "tfidf" else None
         return X if norm is None else _unit_rows(X, norm)
 
-    def as_bm25(self, n_terms: int) -> TermWeighting:
+    def _as_bm25(self, n_terms: int) -> TermWeighting:
         """Return a BM25 weighting for the same training documents, for any scheme.
 
         ``n_terms`` may include added terms, which count as if in one document. Without idf, all
@@ -174,7 +174,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         elif self.scheme != "bm25":
             rarity.fill(1.0)
         bm25 = TermWeighting("bm25", k1=self.k1, b=self.b)
-        return bm25.with_idf(rarity, self.n_documents_, self.mean_length_)
+        return bm25._with_idf(rarity, self.n_documents_, self.mean_length_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -183,7 +183,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def check_parameters(self) -> None:
+    def _check_parameters(self) -> None:
         """Raise an error for parameters out of range."""
         check_flags(self.get_params(deep=False), "use_idf", "smooth_idf", "sublinear_tf")
         if not isinstance(self.scheme, str) or self.scheme not in _SCHEMES:

@@ -249,7 +249,7 @@ def test_uncertain_documents_are_left_out(shelf):
     options = ["new.csv", "--text", "body", "--json"]
     certain = run("predict", "classifier", *options).rows
     model = dcot.load("classifier")
-    least = model.answer_from(0.8)
+    least = model._answer_from(0.8)
     found = run("predict", "classifier", *options, "--abstain", "0.8").rows
     for row, other in zip(found, certain, strict=True):
         expected = other["prediction"] if other["probability"] >= least else ""

@@ -91,13 +91,13 @@ def test_dask_takes_files(folder, monkeypatch, corpus):
 @pytest.fixture
 def streamed(monkeypatch):
     """What was learned from a stream, in small batches, with a clock that never stands still."""
-    sources, real = [], dcot.DCoTVectorizer.fit_passes
+    sources, real = [], dcot.DCoTVectorizer._fit_passes
 
     def learn(model, passes, *weights, **options):
         sources.append(passes)
         return real(model, passes, *weights, **options)
 
-    monkeypatch.setattr(dcot.DCoTVectorizer, "fit_passes", learn)
+    monkeypatch.setattr(dcot.DCoTVectorizer, "_fit_passes", learn)
     monkeypatch.setattr("dcot.text.readers._BATCH_CHARACTERS", 500)
     monkeypatch.setattr("dcot.text.readers._BATCH_TEXTS", 40)
     clock = itertools.count(0, 0.2)

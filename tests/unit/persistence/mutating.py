@@ -236,7 +236,7 @@ def use(model: Any, folder: Path) -> Iterator[Callable[[], Any]]:
         yield lambda: str(model.similar_terms(2, layer=1))
     if isinstance(model, DCoTClassifier):
         if model._learned.embedding is not None and model._learned.embedding.kind == "encoder":
-            yield lambda: model.attach_encoder(_letters)
+            yield lambda: model._attach_encoder(_letters)
         yield lambda: model.predict(documents)
         yield lambda: model.predict(documents, abstain=0.6)
         yield lambda: model.predict_sets(documents)

@@ -59,7 +59,7 @@ def test_round_trips(tmp_path, options, y):
         ours.pop("vectorizer"), theirs.pop("vectorizer")
         assert ours == theirs
     if model.vectorizer is not None:
-        assert again.vectorizer.short_params() == model.vectorizer.short_params()
+        assert again.vectorizer._short_params() == model.vectorizer._short_params()
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense", "frame"])

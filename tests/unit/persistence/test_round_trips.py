@@ -54,7 +54,7 @@ def test_dcot(X, tmp_path, options, dtype):
 
 
 def _assert_same_parameters(again, model):
-    read = DCoT.get_params if isinstance(model, DCoT) else DCoTVectorizer.short_params
+    read = DCoT.get_params if isinstance(model, DCoT) else DCoTVectorizer._short_params
     ours, theirs = read(again), read(model)
     for name, value in theirs.items():
         np.testing.assert_equal(ours[name], value, err_msg=name)
@@ -124,7 +124,7 @@ def test_parts_keep_their_own_settings(texts, tmp_path):
     model.save(tmp_path)
     again = dcot.load(tmp_path)
     assert same(again.transform(texts), expected)
-    assert again.short_params() == model.short_params()
+    assert again._short_params() == model._short_params()
 
 
 def test_saving_twice_gives_identical_bytes(vectorizer, model, tmp_path):

@@ -94,10 +94,10 @@ def test_segments_are_few_and_whole():
     empty = counter_of(None)
     vocabulary, pieces = empty, Postings()
     for row, document in enumerate(documents):
-        vocabulary, counts = vocabulary.grown([document])
+        vocabulary, counts = vocabulary._grown([document])
         pieces = pieces.added(counts, row)
     assert len(pieces.segments) <= 9
-    at_once, counts = empty.grown(documents)
+    at_once, counts = empty._grown(documents)
     whole = Postings().added(counts, 0)
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     live = rng.random(200) < 0.6
@@ -115,7 +115,7 @@ def test_segments_are_few_and_whole():
 
 def test_vocabularies_grow_at_the_end(model):
     before = counter_of(model)
-    after, counts = before.grown(["zeppelin oil oil", "", "airship zeppelin"])
+    after, counts = before._grown(["zeppelin oil oil", "", "airship zeppelin"])
     known = before.terms.strings()
     assert known == model.counter_.get_feature_names_out().tolist()
     assert after.terms.strings() == [*known, "airship", "zeppelin"]
@@ -126,10 +126,10 @@ def test_vocabularies_grow_at_the_end(model):
     expected[2, -2] = 1
     np.testing.assert_array_equal(counts.toarray(), expected)
     np.testing.assert_array_equal(after.transform(["airship zeppelin"]).toarray(), expected[2:])
-    assert len(after.grown(["oil"])[0].terms) == len(known) + 2
+    assert len(after._grown(["oil"])[0].terms) == len(known) + 2
     for options in ({"vocabulary": ["oil", "corn"]}, {"grow_vocabulary": False}):
         fixed = counter_of(DCoTVectorizer(n_prototypes=1, **options).fit(TEXTS))
-        assert fixed.grown(["zeppelin oil"])[0] is fixed
+        assert fixed._grown(["zeppelin oil"])[0] is fixed
 
 
 def test_space_is_freed():

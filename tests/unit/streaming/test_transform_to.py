@@ -435,7 +435,7 @@ def with_layers(fitted, **change):
 def test_the_fingerprint_hears_of_what_is_not_in_the_coefficients():
     model, inner = alike()
     before = mark(model)
-    inner.adopt(with_layers(inner._fitted(), squash="tanh"), None)
+    inner._adopt(with_layers(inner._fitted(), squash="tanh"), None)
     squashed = mark(model)
     inner.layers_[0].mean_[0] += 1
     moved = mark(model)
