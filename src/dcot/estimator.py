@@ -1,4 +1,4 @@
-"""``DCoT``: the method as a scikit-learn transformer. It validates, calls ``core.fit``, stores."""
+"""``DCoT``: the method as a scikit-learn transformer, on top of ``dcot.core.fit``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from dcot.stream.writing import fingerprint, write_features
 
 Array = NDArray[Any]
 
-# What to do about settings that a model folder cannot hold.
+# What to do about parameters that a model folder cannot hold.
 _SAVING_ADVICE = {
     "random_state": "the fitted model no longer needs it: set_params(random_state=0), or None, "
     "before saving",
@@ -61,7 +61,7 @@ _SAVING_ADVICE = {
 
 
 class LayerSettings(Protocol):
-    """The settings that decide whether moments are enough to learn from."""
+    """The parameters that decide whether a model can be fitted from moments alone."""
 
     squash: Any
     n_layers: Any
@@ -70,7 +70,7 @@ class LayerSettings(Protocol):
 
 
 def moments_suffice(model: LayerSettings) -> bool:
-    """Whether ``partial_fit`` can work with these settings."""
+    """Return True if ``partial_fit`` works with these parameters, else raise an error."""
     reasons = []
     if model.squash != "identity" and model.n_layers != 1:
         reasons.append("n_layers > 1 with squash='tanh': set squash='identity' or n_layers=1")
@@ -99,69 +99,72 @@ class _Available:
 
 
 def available_with(check: Callable[[Any], object]) -> Callable[[Callable[..., Any]], _Available]:
-    """A method that is there unless ``check(model)`` raises a ``NotAvailableError``.
+    """Make a method available unless ``check(model)`` raises a ``NotAvailableError``.
 
-    scikit-learn's ``available_if`` would hide the advice behind an error of its own.
+    scikit-learn's ``available_if`` would replace the error, and its advice, by one of its own.
     """
     return lambda method: _Available(method, check)
 
 
 class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
-    """Dense Cohort of Terms: learn to rebuild frequent terms from documents with terms removed.
+    """Dense Cohort of Terms: learn to reconstruct frequent terms after terms were removed.
 
     Parameters
     ----------
     n_prototypes : int, default=3000
-        Number of terms to rebuild. More than there are terms means all of them.
+        Number of terms to reconstruct (the prototypes). If there are fewer terms, all are used.
     prototypes : {"document_frequency", "frequent"}, sequence or callable
-        Which terms: those in most documents, those with the largest total (the paper), column
-        indices or feature names, or a callable ``(moments, n_prototypes) -> indices``.
+        Which terms are prototypes: those in most documents, those with the largest total (as in
+        the paper), column indices or feature names, or a callable
+        ``(moments, n_prototypes) -> indices``.
     noise : float or sequence of float
-        Probability that a term is removed, in [0, 1). A sequence gives layer 1, 2, …; its last
-        value is used for deeper layers.
+        Probability that a term is removed, in [0, 1). A sequence gives one value per layer; its
+        last value is used for deeper layers.
     n_layers : int
-        Number of applications of the method to its own output.
+        Number of layers. Each layer applies the method to the output of the layer before it.
     squash : {"identity", "tanh"}
-        What is applied to the rebuilt values; the paper's is tanh.
+        Function applied to the reconstructed values. The paper uses tanh.
     shrinkage : float or sequence of float
-        Strength of the shrinkage in units of the mean squared length of a document; 0 is the
-        paper. By layer like ``noise``.
+        Strength of the shrinkage, in units of the mean squared length of a document. The paper
+        uses 0. One value per layer, like ``noise``.
     output : {"layers", "concat", "last"}
-        The features: ``(z¹ … zˡ)``, ``(x, z¹ … zˡ)`` as in the paper, or ``zˡ``.
+        The features: all layers, ``(z¹ … zˡ)``; x and all layers, ``(x, z¹ … zˡ)``, as in the
+        paper; or the last layer, ``zˡ``.
     normalize : {"shared", "unit", "center", None}
-        ``"shared"``: layers are centred, and a document's features are divided by the length of
-        its first layer, so that documents of any length are alike; layers weigh the same on
-        average. ``"unit"`` gives every layer of every document length one: as accurate, but
-        slower to predict with, because every layer has to be computed. ``"center"`` leaves the
-        lengths. None: as in the paper. x, if kept, is not centred.
+        ``"shared"`` centres the layers and divides the features of a document by the length of
+        its first layer, so that the length of documents does not matter. On average, all layers
+        have the same weight. ``"unit"`` scales every layer of every document to length one; it is
+        as accurate, but prediction is slower, because every layer has to be computed.
+        ``"center"`` only centres the layers. None changes nothing, as in the paper. The input x,
+        if it is part of the output, is never centred.
     n_components : int or None
-        Compress the features to this many dimensions by a truncated SVD.
+        Compress the features to this many dimensions with a truncated SVD.
     ridge : float
-        Absolute amount added to the diagonal of the paper's E[Q], the bias excepted.
+        Absolute amount added to the diagonal of the paper's E[Q], except for the bias.
     solver : {"auto", "primal", "dual", "cg"}
-        For the first layer. All solve the same system; "auto" takes the one predicted to be
-        fastest within the memory limit. Later layers are small and always solved directly.
+        Solver of the first layer. All solve the same system; "auto" uses the one that is predicted
+        to be fastest within the memory limit. Later layers are small and always solved directly.
     tol, max_iter : float, int
-        Relative residual at which "cg" stops, and its largest number of iterations.
+        Relative residual at which "cg" stops, and its maximum number of iterations.
     memory_limit : int, str or None
-        Bytes (or "4GB") that the fit may use beyond X; None means what the machine has free.
+        Memory that the fit may use in addition to X, in bytes or as a string such as "4GB". With
+        None, the free memory of the machine.
     dtype : {"float32", "float64", None}
-        Precision of the computation and the features. None takes that of X: float64 stays
-        float64, everything else becomes float32, which is twice as fast and as accurate for
-        classification.
+        Precision of the computation and the features. With None, float64 input gives float64, and
+        any other input gives float32, which is twice as fast and as accurate for classification.
     random_state : int, RandomState or None
-        Only the compression is random.
+        Seed for ``n_components``. Nothing else is random.
     verbose : bool
         Show progress on standard error.
 
     Attributes
     ----------
     prototypes_ : column indices of the prototypes, in increasing order
-    layers_ : list of fitted layers, each with ``coef_`` (inputs × prototypes), ``intercept_``
+    layers_ : list of fitted layers, each with ``coef_`` (inputs × prototypes) and ``intercept_``
     loss_ : expected reconstruction error of each layer (the paper's equation 1, m → ∞)
-    n_documents_ : number of documents learned from, or their total weight
-    solver_, n_iter_ : solver of the first layer and its iterations (1 if direct)
-    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    n_documents_ : number of documents in the fit, or their total weight
+    solver_, n_iter_ : solver of the first layer and its number of iterations (1 if direct)
+    n_features_in_, feature_names_in_ : number and names of the columns of X
 
     Examples
     --------
@@ -175,7 +178,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     _saved_as: ClassVar = "DCoT"
 
-    # What was learned; moments that partial_fit has collected are solved when they are needed.
+    # The fitted model, or the moments from partial_fit, which are solved when they are needed.
     _learned: FittedDCoT | Moments
 
     def __init__(
@@ -221,10 +224,25 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     def paper(
         cls, n_prototypes: int = 1000, noise: float = 0.8, n_layers: int = 2, **others: Any
     ) -> Self:
-        """The method of the paper to the letter; feed it counts.
+        """Create a model with the parameters of the paper. Its input should be counts.
 
-        Prototypes by total count, no shrinkage beyond 1e-5 on the diagonal, tanh, x and all
-        layers concatenated, nothing normalised.
+        Prototypes are chosen by total count, the only regularisation is 1e-5 on the diagonal, the
+        squashing function is tanh, and the features are x and all layers, not normalised.
+
+        Parameters
+        ----------
+        n_prototypes, noise, n_layers : int, float, int
+            As in ``DCoT``; the paper tunes them.
+        **others
+            Further parameters of ``DCoT``, which replace those of the paper.
+
+        Examples
+        --------
+        >>> model = DCoT.paper(n_prototypes=2)
+        >>> model.squash, model.output
+        ('tanh', 'concat')
+        >>> model.fit_transform([[2.0, 1, 0], [0, 1, 1], [1, 0, 3]]).shape
+        (3, 7)
         """
         letter = {
             "prototypes": "frequent",
@@ -236,18 +254,42 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         }
         return cls(n_prototypes, noise=noise, n_layers=n_layers, **{**letter, **others})
 
-    # -- learning ---------------------------------------------------------------------------
+    # -- fitting ----------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from the documents in the rows of X.
+        """Fit the model to the documents in the rows of X.
 
         Parameters
         ----------
-        X : sparse or dense matrix, documents × terms; or a source of such batches
-            (``dcot.stream``: a list of blocks, ``.npz`` files, a function that returns an
-            iterator), which is read as often as the layers need and never held
+        X : sparse or dense matrix of shape (n_documents, n_terms), or a source of such matrices
+            A source (``dcot.stream``: a list of blocks, ``.npz`` files, a function that returns an
+            iterator) is read once or several times, batch by batch, and is never in memory as a
+            whole.
         y : ignored
-        sample_weight : how often each document counts, default once
+        sample_weight : array of shape (n_documents,), optional
+            Weight of each document. A weight of 2 has the effect of a second copy.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of range.
+        InvalidInputError
+            If X is empty, contains only zeros, or has NaN or infinite values, or if
+            ``sample_weight`` is negative or does not have one value per document.
+        InvalidTypeError
+            If X is not numeric.
+        OutOfMemoryError
+            If the fit is predicted to need more than ``memory_limit``.
+
+        Examples
+        --------
+        >>> model = DCoT(n_prototypes=2).fit([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]])
+        >>> model.prototypes_.tolist(), len(model.layers_)
+        ([0, 1], 2)
         """
         source = as_source(X)
         if source is not None:
@@ -265,13 +307,26 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     def _fit_passes(
         self, passes: Passes, weights: Array | None = None, *, sparse_parts: bool = False
     ) -> Self:
-        """Learn from passes over batches of matrices, here or on a cluster."""
+        """Fit the model by passes over batches of matrices, on this machine or on a cluster."""
         options = replace(self._fit_options(), progress=passes.progress)
         found = fit_matrices(passes, weights, options, self.dtype, sparse_parts=sparse_parts)
         return self._adopt(found)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
-        """Learn from X and return its features."""
+        """Fit the model to X and return the features of X.
+
+        Parameters and errors are those of ``fit``.
+
+        Raises
+        ------
+        InvalidInputError
+            If X is an iterator, which can be read only once, or if ``fit`` raises it.
+
+        Examples
+        --------
+        >>> DCoT(n_prototypes=2).fit_transform([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]]).shape
+        (3, 4)
+        """
         source = as_source(X)
         if source is not None and not source.rereadable:
             raise InvalidInputError(
@@ -284,10 +339,35 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     def noise_path(
         self, X: Any, noises: Sequence[float | Sequence[float]], sample_weight: Any = None
     ) -> list[Self]:
-        """One fitted model per noise level, for a fraction of the cost of fitting each.
+        """Fit one model per noise level, much faster than one after the other.
 
-        Equal to ``[clone(self).set_params(noise=noise).fit(X) for noise in noises]``; the first
-        layers share one Gram matrix, scatter matrix or Krylov space.
+        The result equals ``[clone(self).set_params(noise=noise).fit(X) for noise in noises]``. The
+        first layers share one Gram matrix, scatter matrix or Krylov space.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_documents, n_terms), or a list of such blocks
+        noises : list of values for the parameter ``noise``
+        sample_weight : array of shape (n_documents,), optional
+
+        Returns
+        -------
+        list of DCoT
+
+        Raises
+        ------
+        InvalidParameterError
+            If ``noises`` is not a list, is empty or contains an invalid noise level.
+        InvalidInputError
+            If X cannot be used; see ``fit``.
+        InvalidTypeError
+            If X is a source other than a list of blocks.
+
+        Examples
+        --------
+        >>> X = [[1.0, 1, 0], [0, 1, 1], [1, 0, 1]]
+        >>> [model.noise for model in DCoT(2).noise_path(X, [0.5, 0.9])]
+        [0.5, 0.9]
         """
         if isinstance(noises, str | numbers.Real) or not len(noises):
             raise InvalidParameterError(
@@ -295,7 +375,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             )
         models: list[Self] = [clone(self).set_params(noise=noise) for noise in noises]
         source = as_source(X)
-        if isinstance(source, Blocks):  # they are in memory as they are
+        if isinstance(source, Blocks):  # the blocks are in memory already
             X = Block.stack([ReadBlock(None)(block) for block in source.blocks]).X
         documents, names = self._read_new(X)
         weights = check_weights(sample_weight, documents.shape[0])
@@ -305,11 +385,37 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     @available_with(moments_suffice)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Add documents; any split into pieces gives the model of one ``fit`` on all of them.
+        """Add documents to the model. The result equals one ``fit`` on all documents.
 
-        The moments, d × d numbers, are kept between calls. The system is solved when the model
-        is next used, so that many small pieces cost no more than a few large ones. A model that
-        was learned by ``fit`` has no moments, and starts again.
+        The moments (d × d numbers) are kept between calls. The system is solved when the model is
+        used next, so many small batches cost no more than a few large ones. A model fitted by
+        ``fit`` has no moments; ``partial_fit`` then starts a new model, with a warning.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix of shape (n_documents, n_terms)
+        y : ignored
+        sample_weight : array of shape (n_documents,), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NotAvailableError
+            If the parameters do not allow it: ``n_components``, or ``squash="tanh"`` with several
+            layers or with ``normalize``.
+        InvalidInputError
+            If X cannot be used, or has other columns than before.
+        OutOfMemoryError
+            If the moments are predicted to need more than ``memory_limit``.
+
+        Examples
+        --------
+        >>> model = DCoT(n_prototypes=2).partial_fit([[1.0, 1, 0], [0, 1, 1]])
+        >>> model.partial_fit([[1.0, 0, 1]]).n_documents_
+        3.0
         """
         moments = self._moments
         if moments is None and self.__sklearn_is_fitted__():
@@ -334,7 +440,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         return self._adopt(moments, names)
 
     def _widen(self, n_terms: int) -> Self:
-        """Make room for new terms at the end, which no document so far had (``partial_fit``)."""
+        """Add columns for terms that occur in no document so far (``partial_fit``)."""
         moments = self._moments
         if moments is None or n_terms <= moments.n_terms:
             return self
@@ -343,7 +449,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         return self._adopt(moments.widened(n_terms))
 
     def _fit_options(self) -> FitOptions:
-        """The parameters, checked, as ``dcot.core.fit`` takes them."""
+        """Check the parameters and return them in the form that ``dcot.core.fit`` takes."""
         check_integer("n_layers", self.n_layers, MAX_LAYERS)
         return FitOptions(
             noise=by_layer("noise", self.noise, self.n_layers, check_noise),
@@ -366,7 +472,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         )
 
     def _adopt(self, learned: FittedDCoT | Moments, names: Array | None = None) -> Self:
-        """Make this what the model has learned, and nothing else."""
+        """Store the result of a fit, in place of any earlier one."""
         self._learned = learned
         self.n_features_in_ = learned.n_terms
         if names is not None:
@@ -385,14 +491,39 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     # -- using ------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """Features of the documents in the rows of X, a matrix or a source of batches (``fit``).
+        """Return the features of the documents in the rows of X.
 
-        Dense, except for ``output="concat"`` with sparse X, which gives CSR.
+        Parameters
+        ----------
+        X : matrix of shape (n_documents, n_terms), or a source of batches, as in ``fit``
+
+        Returns
+        -------
+        array of shape (n_documents, n_features)
+            A CSR matrix if ``output="concat"`` and X is sparse.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the model is not fitted.
+        InvalidInputError
+            If X has other columns than in ``fit``, contains NaN or infinite values, or is a
+            source without documents.
+        InvalidTypeError
+            If X is not numeric.
+        OutOfMemoryError
+            If the features are predicted not to fit in memory.
+
+        Examples
+        --------
+        >>> model = DCoT(n_prototypes=2).fit([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]])
+        >>> model.transform([[1.0, 0, 0]]).shape
+        (1, 4)
         """
         return self._features(X)
 
     def _features(self, X: Any) -> Any:
-        """The same as an array, whatever ``set_output`` says."""
+        """As ``transform``, but always an array, whatever ``set_output`` says."""
         fitted, source = self._fitted(), as_source(X)
         if source is None:
             X = self._read(X)
@@ -413,20 +544,49 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         resume: bool | None = None,
         progress: Any = None,
     ) -> int:
-        """Write the features of a large corpus to a file, batch by batch; how many documents.
+        """Write the features of a large corpus to a file, batch by batch.
 
-        After a crash, Ctrl-C, or when the disk was full, the same call resumes where it stopped.
+        After a crash, Ctrl-C or a full disk, the same call resumes where it stopped.
 
         Parameters
         ----------
-        X : documents × terms, or a source of such batches (see ``fit``)
-        path : ``….npy`` for one array, which ``numpy.load(path, mmap_mode="r")`` maps; any other
-            name becomes a folder of parquet files, in order, with the columns ``document`` (its
-            place) and ``features``
-        overwrite : replace a finished output, which stays until the new one is complete
-        resume : resume an unfinished output; by default unless ``overwrite``
-        progress : ``progress(message, fraction)`` is called as the work goes on; by default a bar
-            with documents/s and the time left, if ``verbose``
+        X : matrix of shape (n_documents, n_terms), or a source of such batches (see ``fit``)
+        path : str or path
+            A name that ends in ``.npy`` gives one array, which ``numpy.load(path, mmap_mode="r")``
+            can map. Any other name gives a folder of parquet files with the columns ``document``
+            (its position) and ``features``.
+        overwrite : bool
+            Replace a finished output. It is kept until the new one is complete.
+        resume : bool or None
+            Resume an unfinished output. By default, True unless ``overwrite`` is set.
+        progress : callable or None
+            Called as ``progress(message, fraction)``. By default, a progress bar is shown if
+            ``verbose`` is set.
+
+        Returns
+        -------
+        int
+            The number of documents written.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the model is not fitted.
+        InvalidParameterError
+            If the output exists and ``overwrite`` is not set, was begun with another model, is in
+            a folder that does not exist, or would be sparse (``output="concat"`` with sparse X).
+        InvalidInputError
+            If the documents cannot be used, or are not those of the output to resume.
+        OutputError
+            If the output cannot be written, such as when the disk is full.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> X = [[1.0, 1, 0], [0, 1, 1], [1, 0, 1]]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     DCoT(n_prototypes=2).fit(X).transform_to(X, pathlib.Path(folder) / "features.npy")
+        3
         """
         fitted = self._fitted()
         return write_features(
@@ -443,17 +603,39 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         )
 
     def _fingerprint(self) -> str:
-        """Changes with anything that changes the features."""
+        """A string that changes whenever the features would change."""
         return fingerprint(self._fitted())
 
     def reconstruct(self, X: Any, layer: int | None = None, subtract_bias: bool = False) -> Array:
-        """The rebuilt prototype values of a layer, before they are scaled.
+        """Return the values that a layer reconstructs for the prototypes, before normalisation.
 
         Parameters
         ----------
-        X : documents × terms; the row of a single word shows what that word means
-        layer : 1 … n_layers, by default the last
-        subtract_bias : take off what the empty document gives, which is the same for all
+        X : matrix of shape (n_documents, n_terms)
+            The row of a single word shows what this word means.
+        layer : int or None
+            From 1 to ``n_layers``; by default the last.
+        subtract_bias : bool
+            Subtract the values of the empty document, which are the same for all documents.
+
+        Returns
+        -------
+        array of shape (n_documents, n_prototypes)
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the model is not fitted.
+        InvalidParameterError
+            If there is no such layer.
+        InvalidInputError
+            If X has other columns than in ``fit``.
+
+        Examples
+        --------
+        >>> model = DCoT(n_prototypes=2).fit([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]])
+        >>> model.reconstruct([[1.0, 0, 0]], layer=1).shape
+        (1, 2)
         """
         layers = self._fitted().layers
         X = self._read(X)
@@ -468,29 +650,37 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         return Z - bias if subtract_bias else Z
 
     def explain(self, document: Any, k: int = 10, *, names: Any = None) -> Meaning:
-        """What a word or a document means: prototypes with their values in every layer.
+        """Explain a word or a document by its prototypes and their values in every layer.
 
-        Values are the rebuilt ones (``reconstruct``), before they are scaled, joined or compressed,
-        with the bias subtracted; the empty document, ``""``, shows the bias itself. Each word of
-        a document has a share in each value, and the shares add up to it. With squashing, its slope
-        is held at the document's own (:mod:`dcot.explain.tracing`).
+        The values are those of ``reconstruct``, before normalisation and compression, with the
+        bias subtracted. The empty document, ``""``, shows the bias itself. Each value is the sum
+        of the shares of the words. With ``squash="tanh"`` the shares use the slope at this
+        document (:mod:`dcot.explain.tracing`).
 
         Parameters
         ----------
-        document : words (a string or a list), each counted once for each time it comes; or one
-            row of a matrix, weighted as in ``fit``
-        k : at most this many prototypes
-        names : names of the columns, for a model that was fitted without names
+        document : str, list of str, or one row of a matrix
+            Words are counted as often as they occur; a row is weighted as in ``fit``.
+        k : int
+            Maximum number of prototypes.
+        names : list of str, optional
+            Names of the columns, for a model that was fitted without names.
 
         Returns
         -------
         dcot.explain.Meaning
-            It prints as text, and has ``to_frame()``. Unknown words are skipped and listed; a
+            It prints as text and has ``to_frame()``. Unknown words are skipped and listed. A
             document without any known word is the empty document.
 
         Raises
         ------
-        UnknownTermError : a single word that the model does not know; near spellings are suggested
+        ModelNotFittedError
+            If the model is not fitted.
+        UnknownTermError
+            If the document is a single word that the model does not know. Similar spellings are
+            suggested.
+        InvalidInputError
+            If there is more than one row, or ``names`` do not fit the model.
 
         Examples
         --------
@@ -514,7 +704,19 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the features, such as ``dcot1_oil``: layer and prototype."""
+        """Return the names of the features, such as ``dcot1_oil``: layer and prototype.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the model is not fitted.
+
+        Examples
+        --------
+        >>> model = DCoT(n_prototypes=2).fit([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]])
+        >>> model.get_feature_names_out(["oil", "opec", "wheat"]).tolist()
+        ['dcot1_oil', 'dcot1_opec', 'dcot2_oil', 'dcot2_opec']
+        """
         fitted = self._fitted()
         terms = _check_feature_names_in(self, input_features)
         return np.array(fitted.feature_names(terms), dtype=object)
@@ -523,41 +725,47 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     @property
     def prototypes_(self) -> Array:
+        """Column indices of the prototypes."""
         return self._fitted().prototypes
 
     @property
     def layers_(self) -> list[Layer]:
+        """The fitted layers."""
         return list(self._fitted().layers)
 
     @property
     def components_(self) -> Array | None:
-        """Directions of the compression, features × components; None without one."""
+        """Directions of the truncated SVD, features × components, or None."""
         return self._fitted().representation.components
 
     @property
     def loss_(self) -> Array:
+        """Expected reconstruction error of each layer."""
         return np.array([layer.loss_ for layer in self._fitted().layers])
 
     @property
     def solver_(self) -> str:
+        """Solver of the first layer."""
         return self._fitted().layers[0].solver_
 
     @property
     def n_iter_(self) -> int:
+        """Number of iterations of the solver; 1 for direct solvers."""
         return self._fitted().layers[0].n_iter_
 
     @property
     def n_documents_(self) -> float:
+        """Number of documents in the fit, or their total weight."""
         return self._fitted().n_documents
 
     @property
     def plan_(self) -> Plan | None:
-        """How the first layer was solved; None after ``partial_fit`` and loading."""
+        """How the first layer was solved; None after ``partial_fit`` and after loading."""
         return self._fitted().plan
 
     @property
     def skipped_(self) -> dict[str, str]:
-        """Batches of a source that were skipped, each with the reason."""
+        """Batches of a source that were skipped, with the reasons."""
         return dict(self._fitted().skipped)
 
     @property
@@ -599,11 +807,11 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         return contents
 
     def _saved_settings(self, contents: Contents, keep_moments: bool) -> dict[str, Any]:
-        """Put the arrays into ``contents``; the settings are returned."""
+        """Put the arrays into ``contents`` and return the settings."""
         fitted = self._fitted()
         parameters = self.get_params(deep=False)
         if callable(parameters["prototypes"]) and not keep_moments:
-            parameters["prototypes"] = fitted.prototypes.tolist()  # what the function has chosen
+            parameters["prototypes"] = fitted.prototypes.tolist()  # the choice of the function
         return {
             "parameters": encode_parameters(parameters, _SAVING_ADVICE),
             **add_fitted(contents, fitted, keep_moments),
@@ -611,7 +819,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         }
 
     def _facts(self, names: Sequence[Any] | None) -> list[tuple[str, str]]:
-        """The lines of the model card."""
+        """Lines of the model card."""
         return fitted_facts(self._fitted(), self.noise, self.shrinkage, self.prototypes, names)
 
     @classmethod
@@ -628,7 +836,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     ) -> Self:
         """The model that ``_saved_settings`` describes."""
         model: Self = build(cls, settings)
-        model._fit_options()  # refuses parameters outside their range
+        model._fit_options()  # raises an error if a parameter is out of range
         model._adopt(read_fitted(contents, settings), names)
         restore_container(model, settings)
         return model
@@ -636,9 +844,9 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     # -- documents --------------------------------------------------------------------------
 
     def _read_new(self, X: Any) -> tuple[Matrix, Array | None]:
-        """Documents to learn from, and the names of their columns, if they have any."""
-        # scikit-learn notes the columns on the estimator it is given: not on a model that stays
-        # as it is, should the fit fail
+        """Documents for a fit, and the names of their columns, if they have any."""
+        # scikit-learn stores the columns on the estimator it gets; a copy, so that a fit that
+        # fails leaves this model unchanged
         taster = copy(self)
         X = _validated(taster, X, reset=True)
         names = taster.__dict__.get("feature_names_in_")
@@ -654,7 +862,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
 
 
 def _validated(model: DCoT, X: Any, reset: bool) -> Any:
-    """What scikit-learn makes of X, with our errors."""
+    """Validate X with scikit-learn, and convert its errors to those of dcot."""
     if isinstance(X, Source) or (callable(X) and not hasattr(X, "shape")):
         raise InvalidTypeError(
             "got a source of batches, expected a matrix: fit, transform and transform_to read "
@@ -669,7 +877,7 @@ def _validated(model: DCoT, X: Any, reset: bool) -> Any:
             reset=reset,
             accept_sparse=["csr", "csc", "coo"],
             dtype="numeric",
-            ensure_min_samples=1 if reset else 0,  # no documents have no features
+            ensure_min_samples=1 if reset else 0,  # transform accepts no documents
         )
     except ValueError as error:
         raise InvalidInputError(str(error)) from error
@@ -678,7 +886,7 @@ def _validated(model: DCoT, X: Any, reset: bool) -> Any:
 
 
 def _check_moments_fit(n_terms: int, dtype: Any, limit: float | None) -> None:
-    """Refuse moments that are predicted not to fit in memory."""
+    """Raise an error if the moments are predicted not to fit in memory."""
     needed, allowed = 2.0 * n_terms**2 * dtype.itemsize, allowance(limit)
     if needed > allowed:
         raise OutOfMemoryError(
@@ -689,7 +897,7 @@ def _check_moments_fit(n_terms: int, dtype: Any, limit: float | None) -> None:
 
 
 def _check_features_fit(fitted: FittedDCoT, X: Matrix) -> None:
-    """Refuse features that are predicted not to fit in memory."""
+    """Raise an error if the features are predicted not to fit in memory."""
     joined = fitted.representation.output == "concat" and fitted.representation.components is None
     kept = fitted.n_terms if joined and sp.issparse(X) else 0  # x stays sparse
     needed = float(X.shape[0]) * (fitted.n_features - kept) * X.dtype.itemsize
