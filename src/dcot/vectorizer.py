@@ -41,14 +41,14 @@ from dcot.text.relevance import as_dicts, strongest, weight_of_meaning
 
 Array = NDArray[Any]
 
-TEXTS_PER_BLOCK = 4096  # whose rebuilt values are held at a time
+TEXTS_PER_BLOCK = 4096  # reconstructed at a time, to limit memory
 SAVING_ADVICE = {
     **TEXT_ADVICE,
     "random_state": "the fitted model no longer needs it: set_params(random_state=0), or None, on "
     "the vectorizer and its dcot_ before saving",
     "prototypes": "partial_fit would call it again after loading: give words or columns instead",
 }
-# Options of sentence encoders that change the result, with the values that `encode` agrees with.
+# Options of sentence encoders that change the result, with the values that `encode` accepts.
 _RESULTS: dict[str, tuple[Any, ...]] = {
     "convert_to_numpy": (True, None),
     "convert_to_tensor": (False, None),
@@ -56,38 +56,44 @@ _RESULTS: dict[str, tuple[Any, ...]] = {
     "precision": ("float32",),
     "truncate_dim": (None,),
 }
-# Words that nearly every document has should weigh little, and still more than nothing.
+# Terms that occur in nearly every document get a small weight, but not zero.
 IDF_FLOOR = 0.1
 _PARTS: dict[str, type[Any]] = {"counter": TermCounter, "weighting": TermWeighting, "dcot": DCoT}
 
 
 class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
-    """Turn texts into dCoT features: count terms, weigh them, learn what they mean.
+    """Convert texts to dCoT features: count terms, weight the counts, apply ``DCoT``.
 
-    ``fit`` needs no labels: give it all the documents there are.
+    ``fit`` needs no labels. It should see as many documents as possible.
 
     Parameters
     ----------
     counter : TermCounter or None
-        What is counted. None: ``TermCounter(min_df="auto")``, which leaves out terms that only one
-        of 1,000 or more documents has: they are half of the terms and say nothing about others.
-        Whatever its ``dtype``, counts are made in the precision of the computation.
+        Counts the terms. None means ``TermCounter(min_df="auto")``: with 1,000 documents or more,
+        terms that occur in only one document are left out. They are about half of all terms and
+        carry no information about others. The ``dtype`` of integer counts is ignored; counts have
+        the precision of the computation.
     weighting : TermWeighting, {"tfidf", "bm25", "log", "binary", "counts"} or None
-        How counts are weighed. A name stands for a ``TermWeighting`` of this scheme with
-        ``sublinear_tf=True`` and ``idf_floor=0.1``, so that words of nearly every document weigh
-        little; None is ``"tfidf"``.
+        Weights the counts. A name means a ``TermWeighting`` with this scheme,
+        ``sublinear_tf=True`` and ``idf_floor=0.1``, so that terms of nearly every document have a
+        small weight. None means ``"tfidf"``.
     dcot : DCoT or None
-        What is learned. None: ``DCoT()``. Its ``prototypes`` may be words.
+        The model of the weighted counts. None means ``DCoT()``. Its ``prototypes`` may be words.
     **options
-        Parameters of the parts under their own names, as a shorthand: ``min_df=2`` is that of the
-        counter, ``norm=None`` that of the weighting, ``n_prototypes=500`` that of the DCoT (and so
-        is ``dtype``). ``set_params`` takes them too, beside ``dcot__n_prototypes=500``.
+        Parameters of the parts, as a shorthand: ``min_df=2`` is a parameter of the counter,
+        ``norm=None`` of the weighting, and ``n_prototypes=500`` or ``dtype`` of the DCoT.
+        ``set_params`` accepts them too, as well as ``dcot__n_prototypes=500``.
 
     Attributes
     ----------
     counter_, weighting_, dcot_ : the fitted parts
-    vocabulary_ : term → column
+    vocabulary_ : dict from terms to columns
     layers_, prototypes_, loss_ : those of the fitted ``DCoT``
+
+    Raises
+    ------
+    InvalidParameterError
+        If an option is not a parameter of any part.
 
     Examples
     --------
@@ -102,7 +108,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     _saved_as: ClassVar = "DCoTVectorizer"
 
-    # scikit-learn routes metadata by the names of arguments; the texts are not metadata
+    # scikit-learn routes metadata by argument name; the texts are not metadata
     __metadata_request__fit: ClassVar = {"raw_documents": metadata_routing.UNUSED}
     __metadata_request__partial_fit: ClassVar = {"raw_documents": metadata_routing.UNUSED}
     __metadata_request__transform: ClassVar = {"raw_documents": metadata_routing.UNUSED}
@@ -124,7 +130,13 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     # -- parts and their parameters ---------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parts; with ``deep`` their parameters too, such as ``dcot__noise``."""
+        """Return the parts and, with ``deep``, their parameters, such as ``dcot__noise``.
+
+        Examples
+        --------
+        >>> DCoTVectorizer(n_prototypes=3).get_params()["dcot__n_prototypes"]
+        3
+        """
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
             for name in _PARTS:
@@ -133,9 +145,19 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parts, or parameters of parts: ``dcot__noise=0.8``, or shorter, ``noise=0.8``.
+        """Set parts or parameters of parts: ``dcot__noise=0.8``, or shorter, ``noise=0.8``.
 
-        A part that was given stays as it is: a changed copy takes its place.
+        The parts passed by the caller are not modified; a changed copy replaces them.
+
+        Raises
+        ------
+        InvalidParameterError
+            If no part has such a parameter.
+
+        Examples
+        --------
+        >>> DCoTVectorizer().set_params(noise=0.8, min_df=2).dcot.noise
+        0.8
         """
         changes: dict[str, dict[str, Any]] = {}
         for name, value in params.items():
@@ -149,23 +171,23 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         return self
 
     def _short_params(self) -> dict[str, Any]:
-        """The parameters of all parts in the short spelling, as the constructor takes them."""
+        """The parameters of all parts under their short names, as the constructor takes them."""
         pipeline, dcot = self._new_parts()
         weighting = pipeline.weighting.get_params()
         scheme = {"weighting": weighting.pop("scheme")}
         return {**pipeline.counter.get_params(), **scheme, **weighting, **dcot.get_params()}
 
     def _new_parts(self) -> tuple[TextPipeline, DCoT]:
-        """New parts, not fitted, with the settings as they are now."""
+        """New unfitted parts with the current parameters."""
         counter, weighting, dcot = (self._checked_part(name) for name in _PARTS)
         if np.dtype(counter.dtype).kind != "f":
-            # counts in the precision of the computation: integers would be converted to float64
+            # counts in the precision of the computation; integers would be converted to float64
             double = dcot.dtype in ("float64", np.float64, float)
             counter.set_params(dtype=np.float64 if double else np.float32)
         return TextPipeline(counter, weighting), dcot
 
     def _part(self, name: str) -> Any:
-        """A part as it was given, or the default one."""
+        """A part as the caller passed it, or the default."""
         given = getattr(self, name)
         if name == "weighting" and (given is None or isinstance(given, str)):
             return TermWeighting(given or "tfidf", sublinear_tf=True, idf_floor=IDF_FLOOR)
@@ -181,21 +203,45 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
             )
         return clone(part)
 
-    # -- learning ---------------------------------------------------------------------------
+    # -- fitting ----------------------------------------------------------------------------
 
     def fit(
         self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from texts.
+        """Fit the vectorizer to texts.
 
         Parameters
         ----------
-        raw_documents : list, generator, array, column or reader of texts; or a source of batches
-            (``dcot.stream``, ``dcot.text.TextSource``, a function that returns an iterator),
-            which is read as often as needed and never held. So are files that are large beside
-            the memory.
+        raw_documents : iterable of str, or a source of batches
+            A list, generator, array, column or reader of texts. A source (``dcot.stream``,
+            ``dcot.text.TextSource``, a function that returns an iterator) is read once or several
+            times and is never in memory as a whole; the same holds for files that are large
+            relative to the memory.
         y : ignored
-        sample_weight : how often each text counts for the representation, default once
+        sample_weight : array of shape (n_documents,), optional
+            Weight of each text in ``dcot_``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            If there are no texts, no terms are left, or ``raw_documents`` is a single string.
+        InvalidTypeError
+            If the documents are not texts, or a part has the wrong type.
+        InvalidParameterError
+            If a parameter of a part is out of range.
+        OutOfMemoryError
+            If the fit is predicted to need more than ``memory_limit``.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil", "wheat harvest", "wheat and corn"]
+        >>> model = DCoTVectorizer(n_prototypes=2).fit(texts)
+        >>> [term for term, column in model.vocabulary_.items() if column in model.prototypes_]
+        ['oil', 'wheat']
         """
         self._fit(raw_documents, sample_weight)
         return self
@@ -203,12 +249,22 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     def fit_transform(
         self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> Any:
-        """Learn from texts and return their features; the texts are read once, a source again."""
+        """Fit the vectorizer to texts and return their features.
+
+        Texts are read once; a source is read again for the features. Parameters and errors are
+        those of ``fit``.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil", "wheat harvest", "wheat and corn"]
+        >>> DCoTVectorizer(n_prototypes=3).fit_transform(texts).shape
+        (4, 6)
+        """
         X = self._fit(raw_documents, sample_weight)
         return self.transform(raw_documents) if X is None else self.dcot_.transform(X)
 
     def _fit(self, raw_documents: Any, sample_weight: Any) -> Any:
-        """Learn, and return the weighted terms; None if the texts are not held."""
+        """Fit, and return the weighted counts, or None if the texts come from a source."""
         pipeline, dcot = self._new_parts()
         source = as_text_source(raw_documents, allowance(parse_bytes(dcot.memory_limit)))
         if source is not None:
@@ -222,7 +278,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     def _fit_passes(
         self, texts: Passes, sample_weight: Any = None, *, sparse_parts: bool = False
     ) -> Self:
-        """Learn from passes over batches of texts, here or on a cluster."""
+        """Fit by passes over batches of texts, on this machine or on a cluster."""
         pipeline, dcot = self._new_parts()
         found = fit_texts(
             texts,
@@ -240,15 +296,31 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     def partial_fit(
         self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Add texts; new terms get new columns, unless ``vocabulary`` is given.
+        """Add texts to the model. New terms get new columns, unless ``vocabulary`` is given.
 
-        Earlier texts had none of the new terms, so for counts, ``"binary"`` and ``"log"`` the model
-        is that of one ``fit`` on all texts (but for the order of columns). Document frequencies
-        would change: those behind ``"tfidf"`` and ``"bm25"``, and BM25's mean length, stay as the
-        first call found them. A model that was learned by ``fit`` starts again, with a warning.
+        With the schemes ``"counts"``, ``"binary"`` and ``"log"``, the model equals one ``fit`` on
+        all texts, except for the order of columns. With ``"tfidf"`` and ``"bm25"``, the document
+        frequencies and the mean length are those of the first call, and do not change later. A
+        model fitted by ``fit`` has no moments; ``partial_fit`` then starts a new model, with a
+        warning.
+
+        Raises
+        ------
+        NotAvailableError
+            If the parameters of ``dcot`` do not allow it; see :meth:`dcot.DCoT.partial_fit`.
+        InvalidInputError
+            If the texts cannot be used; see ``fit``.
+        InvalidParameterError
+            If ``min_df``, ``max_df`` or ``max_features`` is set: they need all texts at once.
+
+        Examples
+        --------
+        >>> model = DCoTVectorizer(n_prototypes=3).partial_fit(["crude oil", "opec oil"])
+        >>> len(model.partial_fit(["wheat harvest"]).vocabulary_)
+        5
         """
         if self.__sklearn_is_fitted__() and self.dcot_._moments is not None:
-            # copies, so that an error leaves the model as it was
+            # copies, so that an error leaves the model unchanged
             pipeline = TextPipeline(copy(self.counter_), copy(self.weighting_))
             dcot = copy(self.dcot_).set_params(**self._part("dcot").get_params())
         else:
@@ -267,7 +339,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     @classmethod
     def _of_fitted(cls, pipeline: TextPipeline, dcot: DCoT) -> Self:
-        """A vectorizer of fitted parts, with their settings."""
+        """A vectorizer made of fitted parts, with their parameters."""
         parts = (pipeline.counter, pipeline.weighting, dcot)
         model = cls(**dict(zip(_PARTS, map(clone, parts), strict=True)))
         model._adopt(pipeline, dcot)
@@ -279,37 +351,68 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     # -- using ------------------------------------------------------------------------------
 
     def transform(self, raw_documents: Any) -> Any:
-        """Features of texts. A text without known terms gets the features of the empty one."""
+        """Return the features of texts.
+
+        A text without known terms gets the features of the empty text.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str, or a source of batches, as in ``fit``
+
+        Returns
+        -------
+        array of shape (n_texts, n_features)
+            A CSR matrix if ``output="concat"``.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the vectorizer is not fitted.
+        InvalidInputError
+            If ``raw_documents`` is a single string.
+        InvalidTypeError
+            If the documents are not texts.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil", "wheat harvest", "wheat and corn"]
+        >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+        >>> model.transform(["opec", "corn harvest"]).shape
+        (2, 6)
+        """
         return self._features(raw_documents)
 
     def _features(self, raw_documents: Any) -> Any:
-        """The same as an array, whatever ``set_output`` says."""
+        """As ``transform``, but always an array, whatever ``set_output`` says."""
         dcot = self._fitted()
         X = self.weigh(raw_documents)
-        if not X.shape[0]:  # a batch may be empty, and scikit-learn would not have it
+        if not X.shape[0]:  # a batch may be empty, which scikit-learn does not accept
             return np.empty((0, dcot._n_features_out), dtype=dcot.layers_[0].coef_.dtype)
         return dcot._features(X)
 
     def encode(self, texts: Any, **options: Any) -> NDArray[np.float32]:
-        """Dense rows of length one, as sentence encoders return them.
+        """Return dense rows of length one, like a sentence encoder.
 
-        This is the call that BERTopic, KeyBERT, Chroma and others make. Inner products of rows are
-        cosines. Fit with ``n_components`` (256, say) for short rows.
+        BERTopic, KeyBERT, Chroma and others call this method. Inner products of rows are cosines.
+        Fit with ``n_components``, such as 256, for short rows.
 
         Parameters
         ----------
-        texts : one text, or texts of any kind that ``transform`` takes
-        **options : what callers pass to sentence encoders. ``batch_size``, ``show_progress_bar``,
-            ``device`` and others that do not change the result are accepted without effect.
+        texts : str, or texts as in ``transform``
+        **options
+            Options of sentence encoders. Those that do not change the result, such as
+            ``batch_size``, ``show_progress_bar`` and ``device``, are ignored.
 
         Returns
         -------
-        float32 array of shape (n_texts, n_features); (n_features,) for a single text
+        float32 array of shape (n_texts, n_features), or (n_features,) for a single text
 
         Raises
         ------
-        InvalidParameterError : an option asks for something else than such an array, such as
-            ``convert_to_tensor=True``
+        InvalidParameterError
+            If an option asks for another kind of result, such as ``convert_to_tensor=True``.
+        ModelNotFittedError
+            If the vectorizer is not fitted.
 
         Examples
         --------
@@ -332,26 +435,33 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     def to_sparse(
         self, texts: Any, top: int = 64, *, query: bool = False
     ) -> list[dict[str, float]] | dict[str, float]:
-        """Words and weights for search engines with sparse vectors.
+        """Return words and weights for search engines with sparse vectors.
 
-        The inner product of a query and a document is BM25 of their words, plus the cosine of what
-        layer 1 rebuilds from them, weighted as ``SearchIndex`` does by default. Elasticsearch and
-        OpenSearch take such dictionaries as they are; docs/search.md shows how to use them.
+        The inner product of a query and a document is BM25 of their words plus the cosine of the
+        values that layer 1 reconstructs, weighted as ``SearchIndex`` does by default.
+        Elasticsearch and OpenSearch accept such dictionaries; docs/search.md has an example.
 
         Parameters
         ----------
-        texts : one text, or texts of any kind that ``transform`` takes
+        texts : str, or texts as in ``transform``
         top : int
-            How many prototypes to add to the words of a text, the strongest ones. Their names
-            begin with ``~``.
+            Number of prototypes to add to the words of a text: those with the largest values.
+            Their names begin with ``~``.
         query : bool
-            Whether the texts are queries; documents are weighted in another way.
+            Whether the texts are queries, which are weighted differently from documents.
 
         Returns
         -------
-        a dictionary for each text; only one for a single text
-            All weights are positive. A word that ``fit`` left out because it is rare is there,
-            unless ``vocabulary``, ``max_df`` or ``max_features`` choose the words.
+        list of dict, or one dict for a single text
+            All weights are positive. Rare words that ``fit`` left out are included, unless
+            ``vocabulary``, ``max_df`` or ``max_features`` is set.
+
+        Raises
+        ------
+        InvalidParameterError
+            If ``top`` is not a positive integer.
+        ModelNotFittedError
+            If the vectorizer is not fitted.
 
         Examples
         --------
@@ -366,7 +476,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         dcot, counter = self._fitted(), self.counter_
         if counter.max_df == 1.0 and counter.max_features is None:
             counter, counts = counter._grown(texts)
-        else:  # frequent words may have been left out, and would be taken for rare ones
+        else:  # frequent words may have been left out, and would count as rare ones
             counts = counter.transform(texts)
         terms = counter.get_feature_names_out()
         bm25 = self.weighting_._as_bm25(len(terms))
@@ -394,7 +504,27 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         resume: bool | None = None,
         progress: Any = None,
     ) -> int:
-        """Write the features of many texts to a file; see :meth:`dcot.DCoT.transform_to`."""
+        """Write the features of many texts to a file; see :meth:`dcot.DCoT.transform_to`.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the vectorizer is not fitted.
+        InvalidParameterError
+            If the output exists and ``overwrite`` is not set, was begun with another model, or is
+            in a folder that does not exist.
+        OutputError
+            If the output cannot be written, such as when the disk is full.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> texts = ["crude oil", "opec oil", "wheat harvest", "wheat and corn"]
+        >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.transform_to(texts, pathlib.Path(folder) / "features.npy")
+        4
+        """
         dcot = self._fitted()
         source = as_text_source(raw_documents, 0.0)
         if source is None:
@@ -416,36 +546,57 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         )
 
     def _fingerprint(self) -> str:
-        """Changes with anything that changes the features."""
+        """A string that changes whenever the features would change."""
         return fingerprint(self._fitted()._fitted(), *self._pipeline.fingerprint())
 
     def weigh(self, raw_documents: Any) -> Any:
-        """Weighted terms of texts, CSR: what the fitted ``dcot_`` reads."""
+        """Return the weighted counts of texts, a CSR matrix: the input of ``dcot_``.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the vectorizer is not fitted.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil", "wheat harvest", "wheat and corn"]
+        >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+        >>> model.weigh(["opec oil"]).shape == (1, len(model.vocabulary_))
+        True
+        """
         source = as_text_source(raw_documents, np.inf)
         return self._pipeline.transform(raw_documents if source is None else source)
 
     def explain(self, text: str, k: int = 10) -> Meaning:
-        """What a word or a text means: prototypes with their values in every layer.
+        """Explain a word or a text by its prototypes and their values in every layer.
 
-        Values are the rebuilt ones (``reconstruct``), before they are scaled, joined or compressed,
-        with the bias subtracted; the empty text, ``""``, shows the bias itself. Each word of a text
-        has a share in each value, and the shares add up to it. With squashing, its slope is held
-        at the text's own (:mod:`dcot.explain.tracing`).
+        The values are those of ``reconstruct``, before normalisation and compression, with the
+        bias subtracted. The empty text, ``""``, shows the bias itself. Each value is the sum of
+        the shares of the words. With ``squash="tanh"`` the shares use the slope at this text
+        (:mod:`dcot.explain.tracing`).
 
         Parameters
         ----------
-        text : a word, or a text of any length
-        k : at most this many prototypes
+        text : str
+            A word, or a text of any length.
+        k : int
+            Maximum number of prototypes.
 
         Returns
         -------
         dcot.explain.Meaning
-            It prints as text, and has ``to_frame()``. Unknown words are skipped, as in
-            ``transform``, and listed; a text without any known word is the empty text.
+            It prints as text and has ``to_frame()``. Unknown words are skipped, as in
+            ``transform``, and listed. A text without any known word is the empty text.
 
         Raises
         ------
-        UnknownTermError : a single word that the model does not know; near spellings are suggested
+        UnknownTermError
+            If the text is a single word that the model does not know. Similar spellings are
+            suggested.
+        InvalidTypeError
+            If ``text`` is not a string.
+        ModelNotFittedError
+            If the vectorizer is not fitted.
 
         Examples
         --------
@@ -477,17 +628,38 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     def reconstruct(
         self, raw_documents: Any, layer: int | None = None, subtract_bias: bool = False
     ) -> Array:
-        """The rebuilt prototype values of texts; see :meth:`dcot.DCoT.reconstruct`."""
+        """Return the reconstructed values of texts; see :meth:`dcot.DCoT.reconstruct`.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the vectorizer is not fitted.
+        InvalidParameterError
+            If there is no such layer.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil", "wheat harvest", "wheat and corn"]
+        >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+        >>> model.reconstruct(["opec"], layer=1).shape
+        (1, 3)
+        """
         dcot = self._fitted()
         return dcot.reconstruct(self.weigh(raw_documents), layer, subtract_bias)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the features, such as ``dcot1_oil``: layer and prototype."""
+        """Return the names of the features, such as ``dcot1_oil``: layer and prototype.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the vectorizer is not fitted.
+        """
         return self._fitted().get_feature_names_out(self._pipeline.terms)
 
     @property
     def _pipeline(self) -> TextPipeline:
-        """The fitted counter and weighting: from texts to what ``dcot_`` reads."""
+        """The fitted counter and weighting, which make the input of ``dcot_`` from texts."""
         self._fitted()
         return TextPipeline(self.counter_, self.weighting_)
 
@@ -499,7 +671,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     @property
     def prototypes_(self) -> Array:
-        """Columns of the prototypes."""
+        """Column indices of the prototypes."""
         return self._fitted().prototypes_
 
     @property
@@ -509,12 +681,12 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     @property
     def loss_(self) -> Array:
-        """The expected reconstruction error of each layer."""
+        """Expected reconstruction error of each layer."""
         return self._fitted().loss_
 
     @property
     def skipped_(self) -> dict[str, str]:
-        """Batches of a source that were skipped, each with the reason."""
+        """Batches of a source that were skipped, with the reasons."""
         return self._fitted().skipped_
 
     def _fitted(self) -> DCoT:
@@ -528,7 +700,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         dcot, pipeline = self._fitted(), self._pipeline
         own = self._short_params()
         if callable(own["prototypes"]) and not keep_moments:
-            own["prototypes"] = dcot.prototypes_.tolist()  # what the function has chosen
+            own["prototypes"] = dcot.prototypes_.tolist()  # the choice of the function
         contents = Contents(self._saved_as, {})
         contents.settings = {
             "parameters": encode_parameters({**own, "vocabulary": None}, SAVING_ADVICE),
@@ -575,7 +747,7 @@ def _owner(name: str) -> tuple[str, str]:
         raise InvalidParameterError(
             f"{_PARTS[part].__name__} has no parameter {parameter!r}: it has {', '.join(known)}"
         )
-    # dtype is that of the computation, and the counter's follows
+    # dtype is the precision of the computation; that of the counter follows from it
     for part in ("dcot", "counter", "weighting"):
         if name in _PARTS[part]._get_param_names() and name != "scheme":
             return part, name
@@ -586,7 +758,7 @@ def _owner(name: str) -> tuple[str, str]:
 
 
 def _refuse_other_results(options: dict[str, Any]) -> None:
-    """Refuse options of sentence encoders that ask for something else than unit rows in float32."""
+    """Raise an error for options that ask for anything but unit rows in float32."""
     for name, value in options.items():
         if name in _RESULTS and value not in _RESULTS[name]:
             raise InvalidParameterError(
@@ -596,5 +768,5 @@ def _refuse_other_results(options: dict[str, Any]) -> None:
 
 
 def _name_prototypes(dcot: DCoT, pipeline: TextPipeline) -> None:
-    """Prototypes given as words become columns."""
+    """Replace prototypes that are words by their columns."""
     dcot.set_params(prototypes=dcot._fit_options().named(pipeline.terms).prototypes)
