@@ -1,4 +1,4 @@
-"""``DCoTClassifier``: few labels, many documents, and what the labels choose."""
+"""``DCoTClassifier``: classify documents with few labels and many unlabelled documents."""
 
 from __future__ import annotations
 
@@ -66,68 +66,69 @@ from dcot.vectorizer import SAVING_ADVICE, DCoTVectorizer
 
 Array = NDArray[Any]
 
-_CLASSIFY = object()  # predict: documents without a known term are classified like any other
+_CLASSIFY = object()  # predict: classify documents without known terms like any other
 
 
 class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, BaseEstimator):
-    """Classify documents from few labels and many unlabelled documents.
+    """Classify documents with few labels and many unlabelled documents.
 
-    A dCoT representation is learned on all documents, a linear classifier on those with labels.
-    Which layers are used, with 2,000 labels or more whether x is beside them, and the strength of
-    the classifier are chosen by closed-form leave-one-out on the labelled documents; with ``grid``,
-    other settings too.
+    A dCoT representation is fitted to all documents, and a linear classifier to the labelled
+    ones. Closed-form leave-one-out on the labelled documents selects the layers, the
+    regularisation strength of the classifier and, with 2,000 labels or more, whether x is part of
+    the features. With ``grid`` it selects other parameters too.
 
     Parameters
     ----------
-    vectorizer : DCoTVectorizer, frozen estimator or None
-        How texts are counted and weighed, and the DCoT that is learned; of documents given as a
-        matrix, only the latter matters. Its noise and shrinkage (of the first layer), features and
-        number of prototypes are the default that other candidates have to beat. Everything else is
-        used as it is. ``n_components`` must be None.
-        None: ``DCoTVectorizer()``. To use a representation that has been learned, as it is, give
-        scikit-learn's ``FrozenEstimator`` of a fitted ``DCoTVectorizer``, or of a ``DCoT`` for
-        matrices: then ``fit`` learns from the labelled documents alone.
+    vectorizer : DCoTVectorizer, FrozenEstimator or None
+        Counts and weights the terms of texts, and holds the DCoT to fit. If documents are a matrix,
+        only its DCoT is used. Its noise and shrinkage (of the first layer), its features and its
+        number of prototypes are the default candidate of the selection. Its other parameters are
+        used unchanged. ``n_components`` must be None. None means ``DCoTVectorizer()``.
+        To use a representation that is already fitted, pass scikit-learn's ``FrozenEstimator`` of
+        a fitted ``DCoTVectorizer``, or of a fitted ``DCoT`` for matrices. ``fit`` then only uses
+        the labelled documents.
     selection : {"loo", "none"}
-        ``"none"`` takes the defaults, and only chooses the classifier's strength.
+        ``"none"`` uses the default candidate and only selects the regularisation strength.
     grid : mapping or None
-        Values to choose from for ``"noise"``, ``"shrinkage"``, ``"n_prototypes"`` and
-        ``"features"``, and for ``"embedding"``, the weight of the vectors beside dCoT, instead of
-        the usual ones; the first of each is the default that the others have to beat.
+        Values to select from, by name: ``"noise"``, ``"shrinkage"``, ``"n_prototypes"``,
+        ``"features"``, and ``"embedding"``, the weight of the vectors relative to dCoT. The first
+        value of each is the default, which is kept unless another one is significantly better.
     embedding : encoder, word vectors or None
-        Vectors to be used beside dCoT, at a weight that leave-one-out chooses, 0 among others: a
-        function from a list of texts to vectors, or an object with such a method ``encode`` or
-        ``embed`` (sentence-transformers, model2vec, fastembed, wordllama); ``"wordllama"``, the
-        vectors that come with this package; or word vectors: a file of word2vec, GloVe or
-        safetensors, gensim's KeyedVectors, a mapping from words to vectors. Vectors that you have
-        computed are given to ``fit`` and the other methods, as ``vectors=``.
+        Vectors to use in addition to dCoT. Leave-one-out selects their weight, which may be 0.
+        An encoder is a function from a list of texts to vectors, or an object with such a method
+        ``encode`` or ``embed`` (sentence-transformers, model2vec, fastembed, wordllama);
+        ``"wordllama"`` uses that package (extra ``embedding``). Word vectors are a file of
+        word2vec, GloVe or safetensors, gensim's KeyedVectors, or a mapping from words to vectors.
+        To use vectors computed elsewhere, pass them to ``fit`` and the other methods as
+        ``vectors``.
     estimator : {"ridge", "svm", "logistic"} or a linear scikit-learn classifier
-        The final learner. Candidates are compared by ridge in any case.
+        The final classifier. Candidates are always compared with ridge.
     class_weight : {"sqrt", "balanced"}, mapping or None
-        For the linear classifier; the representation does not see classes. ``"sqrt"`` weighs a
-        document by one over the square root of the size of its class, which helps small classes
-        and costs large ones nothing; the others are as in scikit-learn.
+        Class weights of the linear classifier. The representation does not use classes.
+        ``"sqrt"`` weights a document by one over the square root of the size of its class, which
+        helps small classes and does not harm large ones; the other values are as in scikit-learn.
     unlabelled_label : label
-        Label value that marks unlabelled rows, besides None, NaN, NA and ``""``; -1 as in
-        scikit-learn.
+        Label value that marks unlabelled rows, in addition to None, NaN, NA and ``""``. The
+        default, -1, is that of scikit-learn.
     n_jobs : int or None
-        For the cross-validation of learners other than ridge.
+        Number of jobs for the cross-validation of estimators other than ridge.
     memory_limit : int, str or None
-        Bytes (or "4GB") that learning the representation may use. None: the vectorizer's.
+        Memory that the fit of the representation may use, in bytes or as a string such as "4GB".
+        With None, that of the vectorizer.
     random_state : int, RandomState or None
-        For the folds and, with many labels, the documents that candidates are judged on.
+        Seed for the folds and, with many labels, for the documents used in the selection.
     verbose : bool
         Show progress on standard error.
 
     Attributes
     ----------
-    classes_ : the labels, sorted
-    coef_, intercept_ : of the linear classifier on the features; a row, and a number, per class
-    vectorizer_ : the fitted ``DCoTVectorizer`` with the chosen settings; None for a matrix. It
-        transforms, explains words, and can be searched with ``SearchIndex``.
-    dcot_ : the fitted ``DCoT`` in it, or the one of a matrix
-    best_params_, best_index_ : the chosen settings, and their place in ``cv_results_``
-    cv_results_ : every candidate with its leave-one-out scores, like GridSearchCV's
-    estimate_ : cross-validated accuracy and macro-F1 beside majority class and TF-IDF
+    classes_ : the classes, sorted
+    coef_, intercept_ : coefficients of the linear classifier, one row and one number per class
+    vectorizer_ : the fitted ``DCoTVectorizer`` with the selected parameters; None for a matrix
+    dcot_ : the fitted ``DCoT``
+    best_params_, best_index_ : the selected parameters, and their index in ``cv_results_``
+    cv_results_ : all candidates with their leave-one-out scores, as in GridSearchCV
+    estimate_ : cross-validated accuracy and macro-F1, compared with TF-IDF and the majority class
     calibrated_ : whether there were enough labels to calibrate ``predict_proba``
 
     Examples
@@ -168,7 +169,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         self.random_state = random_state
         self.verbose = verbose
 
-    # -- learning ---------------------------------------------------------------------------
+    # -- fitting ----------------------------------------------------------------------------
 
     def fit(
         self,
@@ -180,28 +181,57 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         vectors: Any = None,
         seed_words: Mapping[Any, Sequence[str]] | None = None,
     ) -> Self:
-        """Learn from documents of which some have labels.
+        """Fit the classifier to documents, some of which have labels.
 
         Parameters
         ----------
-        documents : texts (a list, column, generator, reader or source), or a matrix documents ×
-            terms
-        y : a label for each, None or ``unlabelled_label`` for unlabelled ones; or an indicator
-            matrix; or a list of labels for each document; or, where labels are uncertain, a row of
-            probabilities, whose columns (by name, in a DataFrame) are the classes, with NaN for
-            unlabelled documents
-        unlabelled : more documents without labels, of the same kind
-        sample_weight : how often each of ``documents`` counts, for the representation and for the
-            classifier
-        vectors : array or None
-            A vector for each of ``documents``, then for each of ``unlabelled``, to be used beside
-            dCoT. Other methods then need the vectors of their documents too. With an encoder as
-            ``embedding``, what it would return, computed beforehand.
-        seed_words : mapping from classes to words, or None
-            Words that say by themselves which class a document has, as in
-            ``{"oil": ["opec", "crude"], "grain": ["wheat"]}``. Each is one more labelled document
-            to learn from; the representation, the estimate and the probabilities come from the
-            documents alone. A class may have seed words and no label, and ``y`` may be None.
+        documents : texts (list, column, generator, reader or source), or a matrix of shape
+            (n_documents, n_terms)
+        y : array-like with one entry per document, or None if there are ``seed_words``
+            A label, or None or ``unlabelled_label`` for unlabelled documents. For several labels
+            per document, a list of labels or a row of an indicator matrix. For uncertain labels, a
+            row of probabilities, with NaN for unlabelled documents; the columns are the classes,
+            with the names of a DataFrame.
+        unlabelled : documents, optional
+            More documents without labels, of the same kind.
+        sample_weight : array of shape (n_documents,), optional
+            Weights of ``documents``, for the representation and for the classifier.
+        vectors : array, optional
+            Vectors of ``documents``, followed by those of ``unlabelled``, to use in addition to
+            dCoT. Other methods then need the vectors of their documents too. If ``embedding`` is
+            an encoder, these must be its vectors, computed beforehand.
+        seed_words : mapping from classes to lists of words, optional
+            Words that indicate a class, such as ``{"oil": ["opec", "crude"], "grain": ["wheat"]}``.
+            Each word is used as one more labelled document for the linear classifier. It has no
+            effect on the representation, the estimate and the calibration. A class may have seed
+            words and no labels.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            If there are fewer than two labelled documents or only one class, if ``y`` or
+            ``vectors`` do not have one entry per document, or if documents cannot be used.
+        InvalidTypeError
+            If labels have mixed types, or documents, ``vectorizer``, ``grid``, ``embedding`` or
+            ``seed_words`` have the wrong type.
+        InvalidParameterError
+            If a parameter is out of range.
+        OutOfMemoryError
+            If the fit is predicted to need more than ``memory_limit``.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", None, "grain", None])
+        >>> model.classes_.tolist(), model.n_labelled_
+        (['grain', 'oil'], 2)
+        >>> seeds = {"oil": ["opec"], "grain": ["wheat"]}
+        >>> DCoTClassifier().fit(texts, None, seed_words=seeds).predict(["crude"]).tolist()
+        ['oil']
         """
         encoder = None if self.embedding is None else as_encoder(self.embedding)
         embedded = vectors is not None or self.embedding is not None
@@ -254,19 +284,42 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         vectors: Any = None,
         seed_words: Mapping[Any, Sequence[str]] | None = None,
     ) -> Self:
-        """Learn the classifier again from these labels, on the representation as it is.
+        """Fit the linear classifier again, without changing the representation.
 
-        For more labels, corrected ones or other classes, also after ``dcot.load``. Settings stay as
-        they were chosen, but for the classifier's strength; the new estimate does not count their
-        choice.
+        Use it for more labels, corrected labels or other classes, also after ``dcot.load``. The
+        selected parameters do not change, except for the regularisation strength. The new
+        estimate does not account for their selection.
 
         Parameters
         ----------
-        documents : texts or a matrix, as in ``fit``: all labelled documents, not just new ones
+        documents : texts or a matrix, as in ``fit``
+            All labelled documents, not only new ones.
         y : their labels; unlabelled documents are skipped
-        sample_weight : of each document
-        vectors : of each document, if the classifier was fitted on vectors
-        seed_words : as in ``fit``; those of ``fit`` are not kept
+        sample_weight : array of shape (n_documents,), optional
+        vectors : array, optional
+            Vectors of the documents, if the classifier was fitted with vectors.
+        seed_words : mapping, optional
+            As in ``fit``. The seed words of ``fit`` are not kept.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        InvalidInputError
+            If the labels or documents cannot be used; see ``fit``.
+        InvalidTypeError
+            If labels have mixed types, or documents are not of the kind in ``fit``.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.refit(texts[:3], ["fuel", "fuel", "food"]).classes_.tolist()
+        ['food', 'fuel']
         """
         fitted = self._fitted()
         read = self._read(documents, vectors)
@@ -284,7 +337,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     def _options(
         self, embedded: bool = False
     ) -> tuple[TextPipeline | None, DCoT, ClassifierOptions]:
-        """How texts are read, the DCoT to be learned, and the parameters, all checked."""
+        """The text pipeline, the DCoT to fit, and the parameters, all checked."""
         if self.selection not in ("loo", "none"):
             raise InvalidParameterError(
                 f"selection must be 'loo' or 'none', got {self.selection!r}"
@@ -313,7 +366,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         )
 
     def _parts(self) -> tuple[TextPipeline | None, DCoT, FittedDCoT | None]:
-        """New parts of the vectorizer; of a frozen one, what it has learned."""
+        """New parts of the vectorizer, or the fitted parts of a frozen one."""
         given = DCoTVectorizer() if self.vectorizer is None else self.vectorizer
         frozen = isinstance(given, FrozenEstimator)
         model = given.estimator if frozen else given
@@ -332,7 +385,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     def _store(
         self, found: FittedClassifier, vectorizer: DCoTVectorizer | None, dcot: DCoT
     ) -> Self:
-        """Make this what the classifier has learned, and nothing else."""
+        """Store the result of a fit, in place of any earlier one."""
         self._learned = found
         self.vectorizer_, self.dcot_ = vectorizer, dcot
         self.classes_, self.coef_, self.intercept_ = found.classes, found.coef, found.intercept
@@ -354,8 +407,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     def _read_new(
         self, documents: Any, unlabelled: Any, dtype: Any
     ) -> tuple[Matrix, int, Array | None]:
-        """A matrix of all documents, how many came with ``y``, and the names of the columns."""
-        taster = copy(self)  # scikit-learn notes the columns on it, and this fit may yet fail
+        """A matrix of all documents, the number of those with ``y``, and the names of columns."""
+        taster = copy(self)  # scikit-learn stores the columns on it, and the fit may still fail
         X = taster._validated(documents, reset=True)
         n, dtype = X.shape[0], precision(dtype, X.dtype)
         if unlabelled is not None:
@@ -365,7 +418,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return as_documents(X, dtype), n, taster.__dict__.get("feature_names_in_")
 
     def _read(self, documents: Any, vectors: Any = None) -> Documents:
-        """Documents of the kind that the classifier was fitted on, as it reads them."""
+        """Convert documents to terms and vectors, as in ``fit``."""
         embedding = self._fitted().embedding
         if embedding is None:
             return Documents(self._read_terms(documents))
@@ -393,7 +446,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return as_documents(self.vectorizer_.weigh(documents), dtype)
 
     def _weigh_words(self, words: list[str]) -> Matrix:
-        """A document of each word."""
+        """One document per word."""
         if self.vectorizer_ is not None:
             return self._read_terms(words)
         names = getattr(self, "feature_names_in_", None)
@@ -410,12 +463,12 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return self._encoder()(words)
 
     def _encoder(self) -> Encoder:
-        """The encoder that the classifier was fitted with, or an error that asks for it."""
+        """The encoder that the classifier was fitted with; an error if it is not available."""
         fitted = self._fitted().embedding
         assert fitted is not None
         if fitted.encoder is not None:
             return fitted.encoder
-        if fitted.kind == "encoder" and fitted.name == WORDLLAMA:  # it can be found by its name
+        if fitted.kind == "encoder" and fitted.name == WORDLLAMA:  # can be loaded by name
             return self._attach_encoder(WORDLLAMA)._encoder()
         if fitted.kind == "given":
             raise InvalidInputError(
@@ -429,9 +482,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         )
 
     def _attach_encoder(self, encoder: Any) -> Self:
-        """Give a loaded classifier its encoder again: the one it was fitted with, which is checked.
+        """Set the encoder of a loaded classifier, after checking that it is the same one.
 
-        ``dcot.load(folder, embedding=encoder)`` does it too.
+        Users call ``dcot.load(folder, embedding=encoder)``.
         """
         fitted, found = self._fitted().embedding, as_encoder(encoder)
         if found is None or fitted is None or fitted.kind != "encoder":
@@ -455,7 +508,30 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     # -- using ------------------------------------------------------------------------------
 
     def transform(self, documents: Any, *, vectors: Any = None) -> Any:
-        """Features of documents: what the linear classifier sees."""
+        """Return the features of documents: the input of the linear classifier.
+
+        Parameters
+        ----------
+        documents : texts or a matrix, as in ``fit``
+        vectors : array, optional
+            Vectors of the documents, if the classifier was fitted with vectors.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        InvalidInputError
+            If the documents cannot be used, or vectors are needed and missing, or do not fit.
+        InvalidTypeError
+            If the documents are not of the kind in ``fit``.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.transform(["opec"]).shape
+        (1, 16)
+        """
         fitted, read = self._fitted(), self._read(documents, vectors)
         features = fitted.dcot.representation.transform(read.terms)
         if fitted.embedding is None or read.vectors is None:
@@ -466,7 +542,20 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return np.hstack([features, beside])
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the features, such as ``dcot1_oil``: layer and prototype."""
+        """Return the names of the features, such as ``dcot1_oil``: layer and prototype.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.get_feature_names_out()[:2].tolist()
+        ['dcot1_and', 'dcot1_corn']
+        """
         self._fitted()
         model = self.dcot_ if self.vectorizer_ is None else self.vectorizer_
         names = model.get_feature_names_out(input_features)
@@ -476,7 +565,24 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return np.concatenate([names, np.array(more, dtype=object)])
 
     def decision_function(self, documents: Any, *, vectors: Any = None) -> Array:
-        """Decision values, documents × classes; for two classes those of the second."""
+        """Return decision values, documents × classes; for two classes, those of the second.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        InvalidInputError
+            If the documents cannot be used, or vectors are needed and missing, or do not fit.
+        InvalidTypeError
+            If the documents are not of the kind in ``fit``.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> (model.decision_function(["opec", "corn"]) > 0).tolist()
+        [True, False]
+        """
         fitted = self._fitted()
         decisions = fitted.decisions(self._read(documents, vectors))
         return decisions[:, 1] if fitted.exclusive and len(fitted.classes) == 2 else decisions
@@ -489,19 +595,41 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         abstain: float | None = None,
         vectors: Any = None,
     ) -> Any:
-        """Labels in the form that they were given in ``fit``.
+        """Predict labels, in the form in which ``fit`` received them.
 
         Parameters
         ----------
         documents : texts or a matrix, as in ``fit``
-        unknown : the label for documents without any known term (``has_known_terms``). By default
-            they are classified like others, though nothing in them speaks for any class. With
-            several labels per document, None means no label.
-        abstain : such as 0.9: give None to the least certain documents, so many that about 90 % of
-            the labels that are given are right, by the held-out decisions of ``fit``. For new
-            documents like the labelled ones; one label per document. Documents without any known
-            term get None too.
-        vectors : of the documents, if the classifier was fitted on vectors
+        unknown : label, optional
+            Label for documents without any known term (``has_known_terms``). By default they are
+            classified like others, although nothing in them indicates a class. With several
+            labels per document, None means no label.
+        abstain : float, optional
+            Desired accuracy, such as 0.9: the least certain documents get None, so that about
+            90 % of the other labels are correct. The threshold comes from the held-out decisions
+            of ``fit`` and is valid for documents similar to the labelled ones. Documents without
+            any known term get None too. Only for one label per document.
+        vectors : array, optional
+            Vectors of the documents, if the classifier was fitted with vectors.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        InvalidInputError
+            If the documents cannot be used, or vectors are needed and missing, or do not fit.
+        InvalidTypeError
+            If the documents are not of the kind in ``fit``.
+        InvalidParameterError
+            If ``abstain`` is not between 0 and 1, or ``unknown`` is a label although labels are an
+            indicator matrix.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.predict(["opec", "zebra"], unknown="?").tolist()
+        ['oil', '?']
         """
         fitted = self._fitted()
         least = 0.0 if abstain is None else self._answer_from(abstain)
@@ -512,7 +640,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             return _several(decisions > 0, fitted, known, unknown)
         predicted = fitted.classes[decisions.argmax(axis=1)]
         if abstain is not None:
-            # nothing in a document without a known term speaks for a class, however sure it looks
+            # without a known term nothing indicates a class, however large the probability
             unsure = (fitted.probabilities(decisions).max(axis=1) < least) | ~known
             predicted = predicted.astype(object)
             predicted[unsure] = None
@@ -524,10 +652,40 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     def predict_sets(
         self, documents: Any, coverage: float = 0.9, *, vectors: Any = None
     ) -> list[tuple[Any, ...]]:
-        """For each document the classes that it may have, the most probable first.
+        """Predict a set of likely classes for each document, the most probable first.
 
-        With ``coverage=0.9`` the right class is among them for about 90 % of new documents like the
-        labelled ones. A certain document has one class, a doubtful one several.
+        With ``coverage=0.9``, the set contains the correct class for about 90 % of new documents
+        that are similar to the labelled ones. A clear document gets one class, an uncertain one
+        several.
+
+        Parameters
+        ----------
+        documents : texts or a matrix, as in ``fit``
+        coverage : float
+            Share of documents whose set contains the correct class, between 0 and 1.
+        vectors : array, optional
+            Vectors of the documents, if the classifier was fitted with vectors.
+
+        Returns
+        -------
+        list of tuple
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        InvalidParameterError
+            If ``coverage`` is not between 0 and 1.
+        InvalidInputError
+            If the classifier was fitted with several labels per document or with seed words
+            alone, or if the documents cannot be used.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.predict_sets(["opec"], coverage=0.5)
+        [('oil',)]
         """
         fitted = self._fitted()
         least = self._reliability().include_from(coverage)
@@ -540,7 +698,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         ]
 
     def _answer_from(self, accuracy: float) -> float:
-        """The least probability of ``predict(abstain=accuracy)``, by held-out decisions."""
+        """The smallest probability that gets a label in ``predict(abstain=accuracy)``."""
         least = self._reliability().answer_from(accuracy)
         if least == np.inf:
             warnings.warn(
@@ -566,21 +724,73 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return found
 
     def has_known_terms(self, documents: Any) -> Array:
-        """Whether each document has any term that the model knows; for an encoder, any text."""
+        """Return whether each document has a known term or, with an encoder, any text.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        InvalidTypeError
+            If the documents are not of the kind in ``fit``.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.has_known_terms(["opec", "zebra"]).tolist()
+        [True, False]
+        """
         embedding = self._fitted().embedding
         if embedding is None or embedding.kind != "encoder" or self.vectorizer_ is None:
             return _has_terms(self._read_terms(documents))
         return np.array([bool(text.strip()) for text in as_texts(documents)], dtype=bool)
 
     def predict_proba(self, documents: Any, *, vectors: Any = None) -> Array:
-        """Probabilities by class, calibrated on held-out decisions if ``calibrated_`` says so."""
+        """Return probabilities, documents × classes, in the order of ``classes_``.
+
+        They are calibrated on held-out decisions if ``calibrated_`` is True.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        InvalidInputError
+            If the documents cannot be used, or vectors are needed and missing, or do not fit.
+        InvalidTypeError
+            If the documents are not of the kind in ``fit``.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.predict_proba(["opec"]).sum(axis=1).round(3).tolist()
+        [1.0]
+        """
         fitted = self._fitted()
         return fitted.probabilities(fitted.decisions(self._read(documents, vectors)))
 
     def score(
         self, documents: Any, y: Any, sample_weight: Any = None, *, vectors: Any = None
     ) -> float:
-        """Share of labelled documents whose labels are all predicted; unseen labels are errors."""
+        """Return the accuracy on labelled documents.
+
+        A document counts as correct if exactly its labels are predicted. Labels that ``fit`` did
+        not see count as errors, and unlabelled documents are skipped.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        InvalidInputError
+            If no document has a label, or ``y`` does not have one entry per document.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.score(["opec output", "corn harvest"], ["oil", "grain"])
+        1.0
+        """
         predicted = self.predict(documents, vectors=vectors)
         labelled, right = hits(y, predicted, self._learned.kind, self.unlabelled_label)
         if not labelled.any():
@@ -593,17 +803,41 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     def explain(
         self, document: Any, target: Any = None, *, against: Any = None, vectors: Any = None
     ) -> Explanation:
-        """Which words speak for a class, and through which prototypes.
+        """Explain a decision by the shares of words and the prototypes they act through.
 
-        Word vectors are a part of the shares of their words; an encoder's share is one number.
+        The share of a word includes its word vector, if there is one. The vector of an encoder
+        has one share for the whole text.
 
         Parameters
         ----------
         document : one text, or one row of a matrix
-        target : the class; by default the predicted one, against the runner-up
-        against : explain the decision for ``target`` minus that for this class, which is what
-            separates the two
-        vectors : an array of one row, if the classifier was fitted on vectors
+        target : class, optional
+            By default the predicted class, compared with the second best.
+        against : class, optional
+            Explain the decision value of ``target`` minus that of this class.
+        vectors : array of one row, if the classifier was fitted with vectors
+
+        Returns
+        -------
+        dcot.classifier.explanation.Explanation
+            It prints as text and has ``to_frame()``.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        InvalidParameterError
+            If ``target`` or ``against`` is not a class.
+        InvalidInputError
+            If there is more than one document.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> found = model.explain("opec output")
+        >>> found.target, sorted(word.word for word in found)
+        ('oil', ['opec', 'output'])
         """
         fitted = self._fitted()
         read = self._read([document] if isinstance(document, str) else document, vectors)
@@ -614,25 +848,41 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return explain_decision(read, fitted, self._reader().terms, chosen, other)
 
     def suggest(self, documents: Any, k: int = 10, *, vectors: Any = None) -> Array:
-        """The documents to label next: uncertain ones that say most about the others.
+        """Suggest documents to label next: uncertain and informative about the others.
 
-        Label them, add them to the labelled ones, and ``fit`` or ``refit``. Of more than 2000
-        documents, the most uncertain thousand and a random thousand are considered. Suggested
-        documents are harder than others: with their labels, ``estimate_`` is too low.
+        Label them, add them to the labelled documents, and call ``fit`` or ``refit``. Of more than
+        2000 documents, the 1000 most uncertain and 1000 random ones are considered. Suggested
+        documents are harder than others, so ``estimate_`` is too low if their labels are used.
 
-        Before ``fit``, when nothing is labelled, the documents are spread out over all of them. A
-        representation is learned for that, without vectors, and not kept.
+        Before ``fit``, without any labels, the suggested documents are spread over the corpus. For
+        this a representation is fitted without vectors; it is not kept.
 
         Parameters
         ----------
         documents : texts or a matrix, without labels
-        k : how many
-        vectors : of the documents, if the classifier was fitted on vectors
+        k : int
+            Number of documents to suggest.
+        vectors : array, optional
+            Vectors of the documents, if the classifier was fitted with vectors.
 
         Returns
         -------
         array of int
             Positions in ``documents``, the most informative first.
+
+        Raises
+        ------
+        InvalidParameterError
+            If ``k`` is not between 1 and the number of documents.
+        InvalidInputError
+            If the classifier was loaded and not refitted, because a model folder does not contain
+            the labelled documents; or if the documents cannot be used.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> len(DCoTClassifier().suggest(texts, k=2))
+        2
         """
         generator = check_random_state(self.random_state)
         if not self.__sklearn_is_fitted__():
@@ -643,7 +893,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return suggest_rows(read, fitted, _checked_k(k, len(read)), generator)
 
     def _unlabelled_fit(self, documents: Any) -> tuple[Matrix, FittedDCoT]:
-        """Documents, and what the default candidate learns from them."""
+        """Documents, and the representation of the default candidate."""
         pipeline, dcot, options = self._options()
         if is_text(documents):
             X, names = _weighted(as_texts(documents), pipeline, dcot, options.fitted), None
@@ -656,43 +906,104 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return X, fit_dcot(X, None, default.named(names if pipeline is None else pipeline.terms))
 
     def label_issues(self) -> Any:
-        """Labels that are probably wrong: the other labels contradict them.
+        """Return labels that are probably wrong, because the other labels contradict them.
 
-        Each labelled document was judged by a model that never saw it (leave-one-out). Listed are
-        those whose best class is not their label. Suggested documents (``suggest``) are listed
-        more often than others, because they are difficult.
+        Each labelled document is predicted by a model that was fitted without it (leave-one-out).
+        The documents whose predicted class is not their label are listed. Documents from
+        ``suggest`` are listed more often than others, because they are difficult.
 
         Returns
         -------
         polars.DataFrame
-            The worst first: ``document``, its place among the documents of ``fit`` or ``refit``
-            (of copies, that of the first), ``label``, ``suggested``, and ``label_probability`` and
-            ``suggested_probability``, both held out. With more than 4000 labels, a random
-            tenth of them is judged, at most 1000.
+            The most doubtful first, with the columns ``document`` (position among the documents
+            of ``fit`` or ``refit``; for copies, that of the first), ``label``, ``suggested``,
+            ``label_probability`` and ``suggested_probability``, both held out. With more than
+            4000 labels, a random tenth of them is checked, at most 1000.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        InvalidInputError
+            If documents have several labels, or the classifier was loaded and not refitted.
+        MissingExtraError
+            If polars is not installed.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.label_issues().columns[:3]
+        ['document', 'label', 'suggested']
         """
         fitted = self._fitted()
         return label_issues_of(fitted).to_frame(fitted.classes)
 
     def meaning(self, document: Any, k: int = 10, *, names: Any = None) -> Meaning:
-        """What a word or a document means to the representation, whatever the classes.
+        """Explain a word or a document by its prototypes, independently of the classes.
 
-        As :meth:`dcot.DCoTVectorizer.explain` for a text, and :meth:`dcot.DCoT.explain` for the row
-        of a matrix. ``explain`` says which words moved a *decision*.
+        This is :meth:`dcot.DCoTVectorizer.explain` for a text, and :meth:`dcot.DCoT.explain` for
+        the row of a matrix. To explain a decision, use ``explain``.
 
         Parameters
         ----------
-        document : a word or text, or one row of a matrix, as the classifier was fitted on
-        k : at most this many prototypes
-        names : names of the columns, for a classifier of matrices that was fitted without names
+        document : a word or text, or one row of a matrix
+        k : int
+            Maximum number of prototypes.
+        names : list of str, optional
+            Names of the columns, for a classifier of matrices that was fitted without names.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+        UnknownTermError
+            If the document is a single word that the model does not know.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.meaning("opec").layer(1).top(1)[0][0]
+        'opec'
         """
         return self._reader(names).explain(document, k)
 
     def summary(self) -> str:
-        """What was chosen and how accurate to expect it, in a paragraph."""
+        """Return a paragraph with the selected parameters and the expected accuracy.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+        >>> model.summary()[:35]
+        'Learned from 4 documents, 4 of them'
+        """
         return self._fitted().summary()
 
     def report(self) -> str:
-        """The summary and the estimates as a table; a warning where TF-IDF is not beaten."""
+        """Return the summary and a table of the estimates.
+
+        A warning is issued if the estimated accuracy is not above that of TF-IDF.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the classifier is not fitted.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> seeds = {"oil": ["opec"], "grain": ["wheat"]}
+        >>> model = DCoTClassifier().fit(texts, None, seed_words=seeds)
+        >>> print(model.report()[-42:])
+        Too few labels to calibrate predict_proba.
+        """
         text = self.summary()
         if self.estimate_.n:
             text += f"\n\n{self.estimate_.table()}"
@@ -733,7 +1044,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         contents.facts = classifier_facts(fitted, self.estimator)
         add_classifier(contents, fitted, parameters, self.vectorizer_ is not None)
         if self.vectorizer is not None:
-            own: dict[str, Any] = {"frozen": True}  # it is the representation itself
+            own: dict[str, Any] = {"frozen": True}  # the representation itself is saved
             if not isinstance(self.vectorizer, FrozenEstimator):
                 short = self.vectorizer._short_params()
                 own = {"parameters": encode_parameters(short, SAVING_ADVICE)}
@@ -746,7 +1057,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         vectorizer = DCoTVectorizer._from_contents(inner) if from_text else None
         dcot = DCoT._from_contents(inner) if vectorizer is None else vectorizer.dcot_
         model: Self = build(cls, contents.settings)
-        model.vectorizer = model.embedding = None  # never among the parameters of a folder
+        model.vectorizer = model.embedding = None  # a folder does not hold them as parameters
         if "vectorizer" in contents.settings:
             own = setting(contents.settings, "vectorizer", dict)
             if own.get("frozen") is True:
@@ -755,7 +1066,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                 model.vectorizer = DCoTVectorizer(**decode_parameters(own))
         return model._store(read_classifier(contents, dcot._fitted()), vectorizer, dcot)
 
-    # -- what scikit-learn asks for ---------------------------------------------------------
+    # -- scikit-learn -----------------------------------------------------------------------
 
     def _fitted(self) -> FittedClassifier:
         if not self.__sklearn_is_fitted__():
@@ -777,7 +1088,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 def _weighted(
     texts: Texts, pipeline: TextPipeline | None, dcot: DCoT, fitted: FittedDCoT | None
 ) -> Matrix:
-    """Weighted terms of texts; ``pipeline`` learns which terms there are, unless it is frozen."""
+    """Weighted terms of texts; ``pipeline`` is fitted first, unless it is frozen."""
     if pipeline is None:
         raise InvalidTypeError(
             "vectorizer is a frozen DCoT, which reads matrices: give a matrix, or freeze a fitted "
@@ -790,7 +1101,7 @@ def _weighted(
 
 
 def _of_frozen(X: Matrix, names: Array | None, fitted: FittedDCoT, frozen: Any) -> Matrix:
-    """Documents in the precision of a frozen representation, whose terms they must have."""
+    """Documents in the precision of a frozen representation, after a check of their columns."""
     known = getattr(frozen.estimator, "feature_names_in_", None)
     if X.shape[1] != fitted.n_terms or (
         names is not None and known is not None and list(names) != list(known)
@@ -803,7 +1114,7 @@ def _of_frozen(X: Matrix, names: Array | None, fitted: FittedDCoT, frozen: Any) 
 
 
 def _several(chosen: Array, fitted: FittedClassifier, known: Array, unknown: Any) -> Any:
-    """Labels of documents that may have several; ``unknown`` for those without a known term."""
+    """Labels for several labels per document; ``unknown`` for those without a known term."""
     if unknown is _CLASSIFY:
         known = np.ones(len(chosen), dtype=bool)
     if fitted.kind == "indicator":
@@ -829,11 +1140,11 @@ def _checked_k(k: Any, n: int) -> int:
 
 
 def _known(documents: Documents) -> Array:
-    """Which documents have a known term, or a vector."""
+    """Mask of the documents with a known term or a vector."""
     known = _has_terms(documents.terms)
     return known if documents.vectors is None else known | documents.vectors.any(axis=1)
 
 
 def _has_terms(X: Matrix) -> Array:
-    """Which rows have any value."""
+    """Mask of the rows with a value."""
     return np.asarray(np.diff(X.indptr) > 0 if sp.issparse(X) else X.any(axis=1))
