@@ -70,6 +70,13 @@ class SearchIndex(Saveable):
     model_ : the fitted model, or None
     ids, metadata : of the documents, in the order in which they were added
 
+    Raises
+    ------
+    InvalidParameterError
+        If ``hybrid``, ``layer``, ``k1`` or ``b`` is out of range.
+    InvalidTypeError
+        If ``model`` is not a transformer.
+
     Notes
     -----
     New words in documents that are added later can be searched for, but their meaning is not
@@ -133,6 +140,26 @@ class SearchIndex(Saveable):
             Unique ids. By default 0, 1, 2, …
         metadata : list of dict, optional
             Anything that JSON can hold, for filters and results.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            If an id is not unique, the documents are of another kind or width than before, or
+            features are sparse, NaN or infinite.
+        InvalidTypeError
+            If documents, ids or metadata have the wrong type.
+        InvalidParameterError
+            If ``store_texts=True`` and the documents are features.
+
+        Examples
+        --------
+        >>> index = SearchIndex().add(["crude oil", "wheat harvest"], metadata=[{"year": 1987}, {}])
+        >>> index.add(["opec oil"]).ids
+        [0, 1, 2]
         """
         with self._lock:
             self._snapshot = self._with(self._snapshot, documents, ids, metadata)
@@ -152,7 +179,13 @@ class SearchIndex(Saveable):
         return before.added(batch, self._fitted_model(batch), names, entries, self.layer)
 
     def remove(self, ids: Any) -> None:
-        """Remove one or several documents by id; with an unknown id, none is removed."""
+        """Remove one or several documents by id; with an unknown id, none is removed.
+
+        Raises
+        ------
+        InvalidInputError
+            If the index does not have a document with such an id.
+        """
         names = list(dict.fromkeys(check_ids(ids)))
         with self._lock:
             self._snapshot = self._snapshot.removed(names)
@@ -214,6 +247,29 @@ class SearchIndex(Saveable):
         Returns
         -------
         Hits for one query, Results for several
+
+        Raises
+        ------
+        InvalidParameterError
+            If ``k`` or ``hybrid`` is out of range.
+        InvalidTypeError
+            If ``where`` is not a filter.
+        InvalidInputError
+            If the queries are of another kind or width than the documents, or ``where`` does not
+            fit the index.
+        NotAvailableError
+            If ``hybrid`` is set and the documents are features.
+
+        Examples
+        --------
+        >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "corn prices"]
+        >>> index = SearchIndex().add(texts)
+        >>> index.search("opec", k=2).ids
+        [1, 0]
+        >>> [hits.ids for hits in index.search(["opec", "harvest"], k=1)]
+        [[1], [2]]
+        >>> index.search("prices", where=[3]).ids
+        [3]
         """
         check_integer("k", k)
         check_where(where)
@@ -236,7 +292,24 @@ class SearchIndex(Saveable):
         return found[0] if single else Results(found)
 
     def similar(self, name: Id, k: int = 10, *, where: Any = None) -> Hits:
-        """The documents nearest in meaning to one of the index, without that document."""
+        """The documents nearest in meaning to one of the index, without that document.
+
+        Raises
+        ------
+        InvalidInputError
+            If the index does not have a document with this id.
+        InvalidParameterError
+            If ``k`` is not a positive integer.
+        InvalidTypeError
+            If the id or ``where`` has the wrong type.
+
+        Examples
+        --------
+        >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "corn prices"]
+        >>> index = SearchIndex().add(texts)
+        >>> index.similar(0, k=1).ids
+        [1]
+        """
         check_integer("k", k)
         check_where(where)
         now = self._snapshot
@@ -251,6 +324,17 @@ class SearchIndex(Saveable):
         """A page to explore the documents and the model, for a notebook or to ``save``.
 
         The index needs ``store_texts=True``. See ``DCoTVectorizer.explore``.
+
+        Raises
+        ------
+        InvalidInputError
+            If the index has no texts.
+
+        Examples
+        --------
+        >>> from dcot import SearchIndex
+        >>> page = SearchIndex(store_texts=True).add(["crude oil", "wheat harvest"] * 5).explore()
+        >>> page.save("page.html")  # doctest: +SKIP
         """
         return import_module("dcot.web.explore.export").page_of(self)
 
@@ -274,6 +358,24 @@ class SearchIndex(Saveable):
             differ in their last digits. None keeps their precision.
         keep_moments : bool
             Also save the moments of the model, see ``DCoT.save``.
+
+        Raises
+        ------
+        ModelFolderError
+            If the folder contains other files or cannot be written.
+        InvalidTypeError
+            If the model of the index is not one of dcot.
+        InvalidParameterError
+            If ``precision`` is not valid, or ``keep_moments`` is set and there are no moments.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import dcot
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     SearchIndex().add(["crude oil", "wheat harvest"]).save(folder)
+        ...     len(dcot.load(folder))
+        2
         """
         super().save(path, precision=precision, keep_moments=keep_moments)
 

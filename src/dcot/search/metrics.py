@@ -38,6 +38,8 @@ def ndcg(ranked: Sequence[Hashable], relevant: Judgements, k: int = 10) -> float
 def average_precision(ranked: Sequence[Hashable], relevant: Judgements) -> float:
     """Mean precision at the ranks of the relevant documents; 0 for those that are not found.
 
+    Examples
+    --------
     >>> round(average_precision(["a", "x", "b"], {"a": 1, "b": 2}), 3)
     0.833
     """
@@ -58,12 +60,20 @@ def paired_p_value(
     Under the null hypothesis the two scores of a query can be swapped. They are swapped at random,
     and the p-value is the share of draws with at least the observed mean difference.
 
+    Raises
+    ------
+    InvalidInputError
+        If the scores are not two lists of the same length, with at least one query.
+
+    Examples
+    --------
     >>> paired_p_value([0.5, 0.4, 0.9], [0.5, 0.4, 0.9])
     1.0
     """
-    difference = np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)
-    if difference.ndim != 1 or not len(difference):
+    left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    if left.ndim != 1 or left.shape != right.shape or not len(left):
         raise InvalidInputError("expected two lists with a score for each query")
+    difference = left - right
     rng = np.random.default_rng(seed)
     found, extreme = abs(difference.mean()) - 1e-12, 0
     step = max(1, 4_000_000 // len(difference))

@@ -25,6 +25,13 @@ class Hit:
     bm25 : BM25 of the words; None if the search was by meaning alone
     metadata : metadata of the document, or None
     text : text of the document if the index keeps texts, else None
+
+    Examples
+    --------
+    >>> from dcot import SearchIndex
+    >>> hit = SearchIndex(store_texts=True).add(["crude oil", "wheat harvest"]).search("oil")[0]
+    >>> hit.rank, hit.id, hit.text
+    (1, 0, 'crude oil')
     """
 
     rank: int
@@ -44,6 +51,15 @@ class Hits(Sequence[Hit]):
     query : text of the query, or None if it was a vector
     known : False for a query without known words, or a row of zeros; it finds nothing
     weights : for a hybrid search, ``(a, b)`` with ``score = a · similarity + b · bm25``; else None
+
+    Examples
+    --------
+    >>> from dcot import SearchIndex
+    >>> hits = SearchIndex().add(["crude oil", "wheat harvest"]).search("oil", k=1)
+    >>> hits.query, hits.ids, hits.known
+    ('oil', [0], True)
+    >>> hits.to_frame()["id"].to_list()
+    [0]
     """
 
     def __init__(
@@ -60,10 +76,12 @@ class Hits(Sequence[Hit]):
 
     @property
     def ids(self) -> list[str | int]:
+        """Ids of the documents, the best first."""
         return [hit.id for hit in self._hits]
 
     @property
     def scores(self) -> list[float]:
+        """Scores of the documents, in the order of ``ids``."""
         return [hit.score for hit in self._hits]
 
     def __len__(self) -> int:
@@ -122,7 +140,13 @@ class Hits(Sequence[Hit]):
         return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
     def to_frame(self) -> Any:
-        """A polars frame with a row per hit and a column per key of the metadata."""
+        """A polars frame with a row per hit and a column per key of the metadata.
+
+        Raises
+        ------
+        MissingExtraError
+            If polars is not installed.
+        """
         return _frame([self])
 
     def _heads(self) -> tuple[str, ...]:
@@ -141,7 +165,17 @@ class Hits(Sequence[Hit]):
 
 
 class Results(Sequence[Hits]):
-    """The hits of several queries, in their order."""
+    """The hits of several queries, in their order.
+
+    Examples
+    --------
+    >>> from dcot import SearchIndex
+    >>> results = SearchIndex().add(["crude oil", "wheat harvest"]).search(["oil", "harvest"], k=1)
+    >>> [hits.ids for hits in results]
+    [[0], [1]]
+    >>> results.to_frame()["query"].to_list()
+    [0, 1]
+    """
 
     def __init__(self, results: Sequence[Hits]) -> None:
         self._results = tuple(results)
@@ -174,7 +208,13 @@ class Results(Sequence[Hits]):
         return "".join(hits._repr_html_() for hits in self._results[:MAX_SHOWN])
 
     def to_frame(self) -> Any:
-        """A polars frame with a row per hit; ``query`` is the number of the query."""
+        """A polars frame with a row per hit; ``query`` is the number of the query.
+
+        Raises
+        ------
+        MissingExtraError
+            If polars is not installed.
+        """
         return _frame(self._results, numbered=True)
 
 
