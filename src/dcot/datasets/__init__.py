@@ -58,6 +58,8 @@ _LOADERS: dict[str, Callable[..., Corpus]] = {
 def available() -> tuple[str, ...]:
     """Names that `load` knows.
 
+    Examples
+    --------
     >>> "r52" in available()
     True
     """
@@ -65,7 +67,22 @@ def available() -> tuple[str, ...]:
 
 
 def load(name: str, **options: Any) -> Corpus:
-    """Load a corpus by its name; ``options`` go to its own function, such as ``data_dir=...``."""
+    """Load a corpus by its name; ``options`` go to its own function, such as ``data_dir=...``.
+
+    Raises
+    ------
+    InvalidParameterError
+        If there is no corpus with this name.
+    DatasetMissingError
+        If the files are not found and cannot be downloaded.
+    DatasetError
+        If the files are not as expected.
+
+    Examples
+    --------
+    >>> load("everyday")
+    <Corpus everyday: 1054 documents, 17 classes, 714 train + 340 test>
+    """
     loader = _LOADERS.get(name)
     if loader is None:
         known = ", ".join(_LOADERS)

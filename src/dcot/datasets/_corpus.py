@@ -50,6 +50,11 @@ class Corpus:
     licence, citation, description : str
         Texts to print with any result.
 
+    Raises
+    ------
+    InvalidParameterError
+        If there are not either texts or counts, or not one label per document.
+
     Examples
     --------
     >>> import numpy as np
@@ -64,6 +69,11 @@ class Corpus:
     <Corpus tiny: 3 documents, 2 classes, 2 train + 1 test>
     >>> corpus.test_texts, corpus.test_labels.tolist()
     (['oil field'], ['crude'])
+    >>> corpus.rows("train").tolist(), corpus.documents("train")
+    ([0, 1], ['oil price', 'wheat crop'])
+    >>> print(corpus.describe())
+    tiny: 3 documents, 2 classes, 2 train + 1 test
+    Licence: unknown
     """
 
     name: str
@@ -110,7 +120,13 @@ class Corpus:
         return [tuple(filter(None, str(label).split(separator))) for label in self.labels]
 
     def rows(self, part: Part = "all") -> npt.NDArray[np.intp]:
-        """Row numbers of ``"all"``, ``"train"``, ``"test"`` or ``"unlabelled"`` documents."""
+        """Row numbers of ``"all"``, ``"train"``, ``"test"`` or ``"unlabelled"`` documents.
+
+        Raises
+        ------
+        InvalidParameterError
+            If ``part`` is none of these.
+        """
         if part == "all":
             return np.arange(self.n_documents)
         if part not in ("train", "test", "unlabelled"):
@@ -121,7 +137,13 @@ class Corpus:
         return rows
 
     def documents(self, part: Part = "all") -> Any:
-        """Texts (a list) or counts (CSR) of one part, depending on the corpus."""
+        """Texts (a list) or counts (CSR) of one part, depending on the corpus.
+
+        Raises
+        ------
+        InvalidParameterError
+            If ``part`` is not a part of the corpus.
+        """
         if self.texts is None:
             return self.counts if part == "all" else self.counts[self.rows(part)]  # type: ignore[index]
         return [self.texts[row] for row in self.rows(part)]

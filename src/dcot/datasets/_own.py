@@ -46,6 +46,22 @@ def load_folder(
         texts are in the same part.
     encoding, errors : str
         As for `bytes.decode`; ``errors="replace"`` accepts invalid bytes.
+
+    Raises
+    ------
+    DatasetError
+        If there is no such folder, it has no such files, or a file cannot be decoded.
+    InvalidParameterError
+        If ``test_share`` is out of range.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / "energy").mkdir()
+    >>> _ = (folder / "energy" / "1.txt").write_text("no power")
+    >>> load_folder(folder).labels.tolist()
+    ['energy']
     """
     root = Path(path).expanduser()
     if not root.is_dir():
@@ -88,6 +104,22 @@ def load_table(
         `load_folder`.
     quote : str or None
         The quotation mark of ``.csv`` and ``.tsv``; None if marks are part of the text.
+
+    Raises
+    ------
+    DatasetError
+        If there is no such file, or it cannot be read.
+    InvalidParameterError
+        If the ending of the file is unknown, a column is missing, ``test_share`` is out of
+        range, or the split has other values.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "tickets.csv"
+    >>> _ = path.write_text("body,queue\\nno power,energy\\nlate train,railways\\n")
+    >>> load_table(path, text="body", label="queue").target_names
+    ('energy', 'railways')
     """
     from dcot.text.tables import ReadOptions, read_rows
 

@@ -67,6 +67,18 @@ def load_reuters_matrix(data_dir: str | os.PathLike[str] | None = None) -> Corpu
 
     Labels are the integers 1 to 65 of the file. Seven classes of the test set have no training
     document; they are kept.
+
+    Raises
+    ------
+    DatasetMissingError
+        If the file is not found.
+    DatasetError
+        If the file is not as expected.
+
+    Examples
+    --------
+    >>> load_reuters_matrix()  # doctest: +SKIP
+    <Corpus reuters-matrix: 8293 documents, 65 classes, 5946 train + 2347 test>
     """
     path = find_file(_MATRIX_FILE, data_dir, hint=_MATRIX_HINT)
     content = _read_matrix(path)
@@ -131,6 +143,20 @@ def load_reuters_text(
     Notes
     -----
     The 8676 stories outside the ModApte split are the ``unlabelled`` documents of the corpus.
+
+    Raises
+    ------
+    InvalidParameterError
+        If ``subset`` or ``text`` is none of these.
+    DatasetMissingError
+        If the file is not found.
+    DatasetError
+        If the file is not as expected.
+
+    Examples
+    --------
+    >>> load_reuters_text(subset="r8").target_names[:3]  # doctest: +SKIP
+    ('acq', 'crude', 'earn')
     """
     if subset not in _FIGURES:
         raise InvalidParameterError(f"subset must be one of {sorted(_FIGURES)}, got {subset!r}")
