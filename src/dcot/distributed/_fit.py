@@ -338,6 +338,29 @@ def fit(
     Returns
     -------
     the fitted model
+
+    Raises
+    ------
+    InvalidTypeError
+        If the model is not one of these, or the collection is not one of Dask.
+    InvalidParameterError
+        If an argument, or a parameter of the model, is out of range.
+    InvalidInputError
+        If the collection is empty, or a partition cannot be used and ``on_error`` is ``"raise"``.
+    ClusterError
+        If the cluster does not answer, or loses its workers.
+    MissingExtraError
+        If dask is not installed.
+
+    Examples
+    --------
+    >>> import dask.bag
+    >>> from dcot import DCoTVectorizer, distributed
+    >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+    >>> bag = dask.bag.from_sequence(texts, npartitions=2)
+    >>> model = distributed.fit(DCoTVectorizer(n_prototypes=3), bag, cluster="threads")
+    >>> model.dcot_.n_documents_
+    4.0
     """
     if not isinstance(model, DCoT | DCoTVectorizer):
         raise InvalidTypeError(f"got a {type(model).__name__}, expected a DCoT or a DCoTVectorizer")

@@ -32,6 +32,21 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
         None uses the current client, or starts a local cluster with one process per core and
         closes it at the end.
     timeout : seconds to wait for a scheduler, and for its first worker
+
+    Raises
+    ------
+    InvalidParameterError
+        If ``cluster`` is none of these.
+    ClusterError
+        If no scheduler answers in time, or it has no workers.
+    MissingExtraError
+        If dask is not installed.
+
+    Examples
+    --------
+    >>> with connected("threads") as client:
+    ...     client
+    'threads'
     """
     distributed = require("distributed", "dask")
     if isinstance(cluster, str) and cluster in LOCAL:

@@ -50,6 +50,25 @@ def transform(
     collection, cluster, column, retries : see :func:`dcot.distributed.fit`. A large model is sent
         to the workers now if ``cluster`` is a client, or if it is None and there is a client in
         use; otherwise the model is part of the graph.
+
+    Raises
+    ------
+    ModelNotFittedError
+        If the model is not fitted.
+    InvalidTypeError
+        If the collection is not one of Dask.
+    InvalidInputError
+        If the collection is empty; or, when it is computed, if a partition cannot be used.
+
+    Examples
+    --------
+    >>> import dask.bag
+    >>> from dcot import DCoTVectorizer, distributed
+    >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+    >>> bag = dask.bag.from_sequence(texts, npartitions=2)
+    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> distributed.transform(model, bag).compute(scheduler="synchronous").shape
+    (4, 6)
     """
     import dask.array as da
     from dask import delayed
@@ -121,6 +140,35 @@ def transform_to(
     overwrite : write all files again
     model, collection, cluster, column, on_error, retries, timeout :
         see :func:`dcot.distributed.fit`
+
+    Raises
+    ------
+    ModelNotFittedError
+        If the model is not fitted.
+    InvalidParameterError
+        If an argument is out of range, the features are sparse, or the folder has features of
+        another model.
+    InvalidInputError
+        If the collection is empty, has other documents than those in the folder, or a partition
+        cannot be used and ``on_error`` is ``"raise"``.
+    OutputError
+        If a file cannot be written.
+    ClusterError
+        If the cluster does not answer, or loses its workers.
+    MissingExtraError
+        If dask is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import dask.bag
+    >>> from dcot import DCoTVectorizer, distributed
+    >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+    >>> bag = dask.bag.from_sequence(texts, npartitions=2)
+    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     distributed.transform_to(model, bag, Path(folder) / "features", cluster="threads")
+    4
     """
     folder = Path(path)
     made = _fitted(model).representation
