@@ -31,6 +31,15 @@ class LayerMeaning:
     bias : values of the empty document
     word_shares : share of each word in the whole document; they add up to 1
     shares : words × prototypes shown; the shares of a prototype add up to its value
+
+    Examples
+    --------
+    >>> from dcot import DCoTVectorizer
+    >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> layer = model.explain("opec").layer(1)
+    >>> layer.layer, layer.top(1)[0][0]
+    (1, 'oil')
     """
 
     layer: int
@@ -64,6 +73,19 @@ class Meaning:
     layers : a :class:`LayerMeaning` for each layer
     unknown : words that the model does not know and skips
     suggestions : similar spellings of unknown words
+
+    Examples
+    --------
+    >>> from dcot import DCoTVectorizer
+    >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> meaning = model.explain("opec")
+    >>> meaning.words, meaning.is_bias, len(meaning.layers)
+    (('opec',), False, 2)
+    >>> meaning.layer(2).layer
+    2
+    >>> meaning.to_frame().columns
+    ['layer', 'prototype', 'value', 'bias']
     """
 
     text: str
@@ -79,7 +101,13 @@ class Meaning:
         return not self.words
 
     def layer(self, number: int) -> LayerMeaning:
-        """A layer by its number, from 1."""
+        """A layer by its number, from 1.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no layer with this number.
+        """
         if not 1 <= number <= len(self.layers):
             raise InvalidParameterError(
                 f"layer must be an integer from 1 to {len(self.layers)}, got {number!r}"
@@ -100,6 +128,13 @@ class Meaning:
             A row per layer and prototype, with value and bias; per layer and word, with weight and
             share in the whole; or per layer, shown prototype and word, with the word's share in
             the prototype's value.
+
+        Raises
+        ------
+        InvalidParameterError
+            If ``what`` is none of these.
+        MissingExtraError
+            If polars is not installed.
         """
         pl = require("polars", "tables")
         rows: list[tuple[Any, ...]]
@@ -247,6 +282,17 @@ class RankedTerms(Sequence[tuple[str, float]]):
     title : the question
     measure : the name of the values
     terms, values : the answer, by decreasing value
+
+    Examples
+    --------
+    >>> from dcot import DCoTVectorizer
+    >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> found = model.cohort("oil", 2)
+    >>> found.terms
+    ('crude', 'opec')
+    >>> found.to_frame().columns
+    ['term', 'value']
     """
 
     title: str
@@ -280,7 +326,13 @@ class RankedTerms(Sequence[tuple[str, float]]):
         return list(zip(cells, self.terms, strict=True))
 
     def to_frame(self) -> Any:
-        """The terms as a polars frame, a row each."""
+        """The terms as a polars frame, a row each.
+
+        Raises
+        ------
+        MissingExtraError
+            If polars is not installed.
+        """
         pl = require("polars", "tables")
         columns = {"term": list(self.terms), self.measure: list(self.values)}
         return pl.DataFrame(columns, schema={"term": pl.String, self.measure: pl.Float64})

@@ -291,7 +291,20 @@ class Readable(ABC):
 
         Raises
         ------
-        UnknownTermError : if the model does not know the word; the message has similar spellings
+        UnknownTermError
+            If the model does not know the word. The message has similar spellings.
+        InvalidParameterError
+            If ``k`` or ``layer`` is out of range.
+        ModelNotFittedError
+            If the model is not fitted.
+
+        Examples
+        --------
+        >>> from dcot import DCoTVectorizer
+        >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+        >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+        >>> model.similar_terms("crude", k=2).terms
+        ('oil', 'opec')
         """
         return self._reader(names).similar(word, k, layer)
 
@@ -314,6 +327,23 @@ class Readable(ABC):
         rare : skip words that are prototypes. If every term is a prototype, only the prototype
             itself is skipped.
         names : names of the columns, for a model of matrices that was fitted without names
+
+        Raises
+        ------
+        UnknownTermError
+            If the model does not know the word. The message has similar spellings.
+        InvalidParameterError
+            If the word is not a prototype, or ``k`` or ``layer`` is out of range.
+        ModelNotFittedError
+            If the model is not fitted.
+
+        Examples
+        --------
+        >>> from dcot import DCoTVectorizer
+        >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+        >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+        >>> model.cohort("oil", k=2).terms
+        ('crude', 'opec')
         """
         return self._reader(names).cohort(prototype, k, layer, rare)
 
@@ -329,6 +359,23 @@ class Readable(ABC):
         documents : texts, optional
         labels : a class or None for each document
         metadata : a dict for each document, to colour the map by
+
+        Raises
+        ------
+        InvalidTypeError
+            If the model was fitted to a matrix.
+        InvalidInputError
+            If ``labels`` or ``metadata`` do not have one entry per document.
+        ModelNotFittedError
+            If the model is not fitted.
+
+        Examples
+        --------
+        >>> from dcot import DCoTVectorizer
+        >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+        >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+        >>> page = model.explore(texts)
+        >>> page.save("page.html")  # doctest: +SKIP
         """
         # imported by name, because dcot.web is above this package
         return import_module("dcot.web.explore.export").page_of(self, documents, labels, metadata)

@@ -49,6 +49,28 @@ class Saveable:
         keep_moments : bool
             Also save the moments (d × d numbers), so that ``partial_fit`` can continue after
             loading. The model must have been fitted with ``partial_fit``.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the model is not fitted.
+        ModelFolderError
+            If the folder contains other files or cannot be written.
+        InvalidParameterError
+            If ``precision`` is unknown, ``keep_moments`` is set and there are no moments, or a
+            parameter of the model cannot be saved, such as a function.
+        InvalidTypeError
+            If the model is of a subclass.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import dcot
+        >>> model = dcot.DCoT(n_prototypes=2).fit([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(folder)
+        ...     dcot.load(folder).prototypes_.tolist()
+        [0, 1]
         """
         if "_saved_as" not in type(self).__dict__:
             raise InvalidTypeError(
@@ -174,6 +196,17 @@ def load(
     -------
     DCoT, DCoTVectorizer, DCoTClassifier or SearchIndex
         The saved model.
+
+    Raises
+    ------
+    ModelFolderError
+        If there is no such folder, or it cannot be read.
+    ModelFormatError
+        If the folder is damaged, was not written by dcot, or has a newer format.
+    InvalidParameterError
+        If ``embedding`` is not the encoder of this model, or the model has none.
+    OutOfMemoryError
+        If the model does not fit in memory.
 
     Examples
     --------
