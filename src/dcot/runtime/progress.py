@@ -128,6 +128,8 @@ def watched(progress: Progress) -> Iterator[None]:
     If it has a method ``documents(message, done, fraction)``, passes over documents call that. If
     it has a method ``say(text)``, it gets lines such as the plan of a fit.
 
+    Examples
+    --------
     >>> with watched(lambda message, fraction: None):
     ...     progress_for(True).__name__
     '<lambda>'

@@ -47,6 +47,25 @@ class Source(ABC):
     n_documents : number of documents, or None if not known
     n_entries : number of nonzero values, or None if not known
     rereadable : whether more than one pass is possible
+
+    Raises
+    ------
+    InvalidParameterError
+        If ``on_error`` is neither of these.
+
+    Examples
+    --------
+    A source of your own has a method ``units``:
+
+    >>> class Lists(Source):
+    ...     def units(self):
+    ...         yield "first", lambda: iter([["tea for two"]])
+    ...         yield "second", lambda: iter([["two for tea"]])
+    >>> source = Lists()
+    >>> [batch.documents for batch in source.batches()]
+    [['tea for two'], ['two for tea']]
+    >>> source.fraction() is None
+    True
     """
 
     rereadable = True
@@ -64,7 +83,13 @@ class Source(ABC):
         """Yield the names of files or blocks, each with a function that reads its batches."""
 
     def batches(self) -> Iterator[Batch]:
-        """Yield all batches, always in the same order."""
+        """Yield all batches, always in the same order.
+
+        Raises
+        ------
+        InvalidInputError
+            If a batch cannot be read and ``on_error`` is ``"raise"``.
+        """
         for name, read in self.units():
             try:
                 for documents in read():
@@ -75,7 +100,15 @@ class Source(ABC):
                 self.failed(name, error)
 
     def failed(self, name: str, error: Exception) -> None:
-        """Raise an error that names the batch, or record that it was skipped."""
+        """Raise an error that names the batch, or record that it was skipped.
+
+        Examples
+        --------
+        >>> source = Repeatable(list, on_error="skip")
+        >>> source.failed("a.txt", ValueError("not text"))
+        >>> source.skipped
+        {'a.txt': 'not text'}
+        """
         if self.on_error == "raise":
             raise named(name, error) from error
         self.skipped[name] = str(error)
@@ -103,6 +136,11 @@ class Repeatable(Source):
     function : callable without arguments
         Returns an iterable of matrices (documents × terms), of texts, or of lists of texts.
 
+    Raises
+    ------
+    InvalidInputError
+        When it is read, if the function returns the same iterator twice.
+
     Examples
     --------
     >>> source = Repeatable(lambda: iter(["tea for two", "two for tea"]))
@@ -128,7 +166,21 @@ class Repeatable(Source):
 
 
 class Once(Source):
-    """Batches from an iterator, which can be read once only."""
+    """Batches from an iterator, which can be read once only.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is read a second time.
+
+    Examples
+    --------
+    >>> source = Once(iter([["tea for two"], ["two for tea"]]))
+    >>> source.peek()
+    ['tea for two']
+    >>> len(list(source.batches()))
+    2
+    """
 
     rereadable = False
 
@@ -194,7 +246,19 @@ _BATCH_VALUES = 1 << 21
 
 
 class Blocks(Source):
-    """Matrices one below the other: a list of sparse or dense blocks with the same columns."""
+    """Matrices one below the other: a list of sparse or dense blocks with the same columns.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are no blocks, or one of them is not a matrix.
+
+    Examples
+    --------
+    >>> from dcot import DCoT
+    >>> DCoT(2).fit(Blocks([np.eye(3), np.ones((2, 3))])).n_documents_
+    5.0
+    """
 
     def __init__(self, blocks: Sequence[Any], on_error: str = "raise") -> None:
         super().__init__(on_error)
@@ -238,6 +302,19 @@ class NpzFiles(Source):
 
     Save them with ``scipy.sparse.save_npz(path, X, compressed=False)``, with X in CSR format. The
     operating system can free the parts that are not in use.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are no paths. A file that is missing or damaged is an error when it is read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "block.npz"
+    >>> sp.save_npz(path, sp.csr_matrix(np.eye(3)), compressed=False)
+    >>> NpzFiles([path]).n_documents
+    3
     """
 
     def __init__(self, paths: PathLike | Iterable[PathLike], on_error: str = "raise") -> None:

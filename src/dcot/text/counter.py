@@ -123,7 +123,22 @@ class TermCounter(TransformerMixin, BaseEstimator):
         self.n_threads = n_threads
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
-        """Learn the vocabulary of texts."""
+        """Learn the vocabulary of texts.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are no terms to count, or ``raw_documents`` is a single string.
+        InvalidTypeError
+            If the documents are not texts.
+        InvalidParameterError
+            If a parameter is out of range, or no term is left within ``min_df`` and ``max_df``.
+
+        Examples
+        --------
+        >>> TermCounter(min_df=2).fit(["crude oil", "opec oil"]).get_feature_names_out().tolist()
+        ['oil']
+        """
         self._check_parameters()
         if self.vocabulary is not None:
             self._terms = options.fixed_terms(self.vocabulary)
@@ -133,7 +148,17 @@ class TermCounter(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> sparse.csr_matrix:
-        """Learn the vocabulary of texts and count them, reading them once."""
+        """Learn the vocabulary of texts and count them, reading them once.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are no terms to count, or ``raw_documents`` is a single string.
+        InvalidTypeError
+            If the documents are not texts.
+        InvalidParameterError
+            If a parameter is out of range, or no term is left within ``min_df`` and ``max_df``.
+        """
         self._check_parameters()
         if self.vocabulary is not None:
             self._terms = options.fixed_terms(self.vocabulary)
@@ -149,7 +174,22 @@ class TermCounter(TransformerMixin, BaseEstimator):
         return self._finished(store.matrix(len(kept)))
 
     def transform(self, raw_documents: Any) -> sparse.csr_matrix:
-        """Count the terms of the vocabulary; unknown terms are skipped."""
+        """Count the terms of the vocabulary; unknown terms are skipped.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the counter is not fitted and has no ``vocabulary``.
+        InvalidInputError
+            If ``raw_documents`` is a single string.
+        InvalidTypeError
+            If the documents are not texts.
+
+        Examples
+        --------
+        >>> TermCounter().fit(["crude oil"]).transform(["oil and oil", "opec"]).toarray().tolist()
+        [[0, 2], [0, 0]]
+        """
         terms = self._known_terms()
         store = RowStore(self.dtype, inputs.number_of(raw_documents))
         counting.look_up(raw_documents, self._analysis(), terms, store, self.n_threads)
@@ -165,6 +205,15 @@ class TermCounter(TransformerMixin, BaseEstimator):
         ``min_df``, ``max_df`` and ``max_features`` need all documents at once. If one of them is
         set, the vocabulary cannot grow and an error is raised.
 
+        Raises
+        ------
+        InvalidInputError
+            If the texts have no terms, or ``raw_documents`` is a single string.
+        InvalidParameterError
+            If a parameter is out of range, or ``min_df``, ``max_df`` or ``max_features`` is set.
+
+        Examples
+        --------
         >>> counter = TermCounter().partial_fit(["two teas"]).partial_fit(["a cup of tea"])
         >>> counter.get_feature_names_out().tolist()
         ['teas', 'two', 'cup', 'of', 'tea']
@@ -217,6 +266,13 @@ class TermCounter(TransformerMixin, BaseEstimator):
     def analyze(self, text: str) -> list[str]:
         """Return the terms of one text in order, including terms not in the vocabulary.
 
+        Raises
+        ------
+        InvalidTypeError
+            If ``text`` is not a string.
+
+        Examples
+        --------
         >>> TermCounter(stop_words="english").analyze("The price of Tea")
         ['price', 'tea']
         """
@@ -228,11 +284,31 @@ class TermCounter(TransformerMixin, BaseEstimator):
         return [spans.text[start:end].tobytes().decode() for start, end in edges]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """The terms, in the order of the columns."""
+        """The terms, in the order of the columns.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the counter is not fitted and has no ``vocabulary``.
+        """
         return np.array(self._known_terms().strings(), dtype=object)
 
     def inverse_transform(self, X: Any) -> list[npt.NDArray[np.object_]]:
-        """Return the terms of each row of a matrix."""
+        """Return the terms of each row of a matrix.
+
+        Raises
+        ------
+        InvalidInputError
+            If the matrix does not have one column for each term.
+        ModelNotFittedError
+            If the counter is not fitted and has no ``vocabulary``.
+
+        Examples
+        --------
+        >>> counter = TermCounter().fit(["crude oil", "opec"])
+        >>> [terms.tolist() for terms in counter.inverse_transform([[1, 2, 0]])]
+        [['crude', 'oil']]
+        """
         names = self.get_feature_names_out()
         try:
             matrix = sparse.csr_matrix(check_array(X, accept_sparse="csr"))

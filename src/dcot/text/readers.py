@@ -28,6 +28,17 @@ class TextFiles:
     """Texts in files, to be read again and again; made by :func:`read_texts`.
 
     Iterating gives strings. ``batches()`` gives :class:`Texts` of bounded size.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "news.csv"
+    >>> _ = path.write_text("body\\ncrude oil prices\\nwheat harvest\\n")
+    >>> reader = read_texts(path, column="body")
+    >>> [len(batch) for batch in reader.batches()]
+    [2]
+    >>> list(reader.only(reader.files[:1]))
+    ['crude oil prices', 'wheat harvest']
     """
 
     def __init__(
@@ -49,7 +60,15 @@ class TextFiles:
         return TextFiles(list(files), self.options, self.batch_size)
 
     def batches(self) -> Iterator[Texts]:
-        """Yield batches of at most ``batch_size`` texts."""
+        """Yield batches of at most ``batch_size`` texts.
+
+        Raises
+        ------
+        InvalidInputError
+            If a file cannot be read, or is not what its name says.
+        InvalidParameterError
+            If a file does not have the column.
+        """
         for is_parquet, files in groupby(self.files, key=lambda file: file[1] == "parquet"):
             if is_parquet:
                 for path, _ in files:
@@ -100,6 +119,23 @@ def read_texts(
     -------
     TextFiles
         Can be passed to ``fit``, ``transform`` and ``partial_fit`` in place of a list.
+
+    Raises
+    ------
+    InvalidInputError
+        If a path does not exist, or a folder has no such files.
+    InvalidParameterError
+        If an argument is out of range, or the ending of a file is unknown and ``kind`` is None.
+    InvalidTypeError
+        If ``path`` is neither a path nor a list of paths.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "news.csv"
+    >>> _ = path.write_text("body\\ncrude oil prices\\nwheat harvest\\n")
+    >>> list(read_texts(path, column="body"))
+    ['crude oil prices', 'wheat harvest']
     """
     if kind is not None and kind not in {"document", *KINDS.values()}:
         known = ", ".join(sorted({"document", *KINDS.values()}))
@@ -137,10 +173,23 @@ class TextSource(Source):
         of it and record it in ``skipped``.
     options : options of :func:`dcot.text.read_texts`, if paths are given
 
+    Raises
+    ------
+    InvalidParameterError
+        If ``on_error`` or an option is out of range.
+    InvalidInputError
+        If a path does not exist.
+
     Examples
     --------
-    >>> source = TextSource(read_texts(["a.jsonl", "b.jsonl"]))  # doctest: +SKIP
-    >>> DCoTVectorizer().fit(source)  # doctest: +SKIP
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "news.csv"
+    >>> _ = path.write_text("body\\ncrude oil prices\\nwheat harvest\\n")
+    >>> source = TextSource(path, column="body")
+    >>> [name for name, _ in source.units()] == [str(path)]
+    True
+    >>> [len(batch.documents) for batch in source.batches()], source.fraction()
+    ([2], 1.0)
     """
 
     def __init__(

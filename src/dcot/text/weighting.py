@@ -93,7 +93,17 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.b = b
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the document frequency of each term and the mean length of documents."""
+        """Learn the document frequency of each term and the mean length of documents.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of range.
+        InvalidInputError
+            If a count is negative, NaN or infinite, or X has no documents.
+        InvalidTypeError
+            If X is not numeric.
+        """
         self._check_parameters()
         X = self._checked(X, reset=True)
         return self._fit_sums(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]), X.sum())
@@ -123,6 +133,19 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         The inverse document frequencies and the mean length **do not change after the first call**,
         so that weights stay comparable. New columns get the idf of a term that no document has.
+
+        Raises
+        ------
+        InvalidInputError
+            If a count is negative, NaN or infinite, or X has fewer columns than before.
+        InvalidTypeError
+            If X is not numeric.
+
+        Examples
+        --------
+        >>> weighting = TermWeighting().partial_fit([[1, 1]]).partial_fit([[0, 1, 2]])
+        >>> len(weighting.idf_)
+        3
         """
         if not hasattr(self, "idf_"):
             return self.fit(X)
@@ -142,7 +165,17 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> sparse.csr_matrix:
-        """Return weights of the same shape; a row without terms stays zero."""
+        """Return weights of the same shape; a row without terms stays zero.
+
+        Raises
+        ------
+        ModelNotFittedError
+            If the weighting is not fitted.
+        InvalidInputError
+            If a count is negative, NaN or infinite, or X has other columns than in ``fit``.
+        InvalidTypeError
+            If X is not numeric.
+        """
         if not hasattr(self, "idf_"):
             raise not_fitted(self)
         X = self._checked(X, reset=False).copy()
