@@ -19,12 +19,17 @@ __all__ = ["MTEBSearch", "langchain_embeddings"]
 def langchain_embeddings(model: DCoTVectorizer) -> Any:
     """A fitted vectorizer as LangChain ``Embeddings``.
 
+    Raises
+    ------
+    MissingExtraError
+        If langchain-core is not installed.
+
     Examples
     --------
     >>> texts = ["crude oil", "opec oil output", "wheat harvest", "wheat and corn", "opec oil"]
     >>> model = DCoTVectorizer(n_components=2, random_state=0).fit(texts)
-    >>> embeddings = langchain_embeddings(model)  # doctest: +SKIP
-    >>> len(embeddings.embed_query("opec"))  # doctest: +SKIP
+    >>> embeddings = langchain_embeddings(model)
+    >>> len(embeddings.embed_query("opec"))
     2
     """
     require("langchain_core", "integrations")
@@ -53,6 +58,18 @@ class MTEBSearch:
         The model to fit to the documents of a task, unless it is fitted already. None uses the
         default of ``SearchIndex``.
     **options : further parameters of ``SearchIndex``, such as ``hybrid``
+
+    Examples
+    --------
+    MTEB calls ``index`` and ``search`` with data sets of Hugging Face. Any table works:
+
+    >>> class Table(list):
+    ...     def __getitem__(self, key):
+    ...         return [row[key] for row in self]
+    >>> engine = MTEBSearch()
+    >>> engine.index(Table([{"id": "a", "text": "crude oil"}, {"id": "b", "text": "wheat"}]))
+    >>> list(engine.search(Table([{"id": "q", "text": "oil"}]), top_k=1)["q"])
+    ['a']
     """
 
     def __init__(self, model: DCoTVectorizer | None = None, **options: Any) -> None:
@@ -74,7 +91,13 @@ class MTEBSearch:
     def search(
         self, queries: Any, *, top_k: int, top_ranked: Any = None, **_: Any
     ) -> dict[str, dict[str, float]]:
-        """Scores of the best documents for each query, among ``top_ranked`` if it is given."""
+        """Scores of the best documents for each query, among ``top_ranked`` if it is given.
+
+        Raises
+        ------
+        InvalidInputError
+            If ``index`` was not called before.
+        """
         if self._index is None:
             raise InvalidInputError("there are no documents to search: call index first")
         names, texts = list(queries["id"]), list(queries["text"])

@@ -37,15 +37,22 @@ def to_onnx(model: Model, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    MissingExtraError : if onnx is not installed
-    NotAvailableError : if the classifier needs the vectors of an encoder
-    OutOfMemoryError : if the weights exceed 2 GB, the limit of an ONNX file
+    MissingExtraError
+        If onnx is not installed.
+    NotAvailableError
+        If the classifier needs the vectors of an encoder.
+    OutOfMemoryError
+        If the weights exceed 2 GB, the limit of an ONNX file.
+    InvalidTypeError
+        If the model is not one of these.
+    OutputError
+        If the file cannot be written.
 
     Examples
     --------
     >>> from dcot import DCoTVectorizer
     >>> model = DCoTVectorizer().fit(["crude oil", "opec oil", "wheat harvest", "wheat and corn"])
-    >>> to_onnx(model, "/tmp/model.onnx")  # doctest: +SKIP
+    >>> to_onnx(model, "model.onnx")  # doctest: +SKIP
     """
     require("onnx", "onnx")
     from dcot.export import onnx_graph
@@ -73,12 +80,29 @@ def to_numpy(model: Model, folder: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    NotAvailableError : if the classifier needs the vectors of an encoder
+    NotAvailableError
+        If the classifier needs the vectors of an encoder.
+    InvalidParameterError
+        If the model was fitted to a matrix.
+    InvalidTypeError
+        If the model is not one of these.
+    OutputError
+        If a file cannot be written.
 
     Notes
     -----
     With a function as ``analyzer`` or ``strip_accents``, or with ``token_pattern="unicode"``, the
     scorer takes only counts of terms, because it cannot contain the function.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dcot import DCoTVectorizer
+    >>> model = DCoTVectorizer().fit(["crude oil", "opec oil", "wheat harvest", "wheat and corn"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     to_numpy(model, folder)
+    ...     sorted(os.listdir(folder))
+    ['scorer.py', 'weights.npz']
     """
     program = Program.of(model)
     if program.settings["analysis"] is None:

@@ -27,6 +27,17 @@ def accuracy_bars(
     Returns
     -------
     The matplotlib figure.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dcot import plots
+    >>> figure = plots.accuracy_bars({"TF-IDF": [0.5, 0.6], "dCoT": [0.7, 0.72]})
+    >>> figure.savefig("bars.png")  # doctest: +SKIP
     """
     ax = axes_of(ax, 5, 0.6 * len(accuracies) + 1)
     names = list(accuracies)
@@ -74,6 +85,21 @@ def label_curves(
     Returns
     -------
     The matplotlib figure.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no number of labels, or no draw for one.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dcot import plots
+    >>> curves = {"TF-IDF": {10: [0.5], 100: [0.7]}, "dCoT": {10: [0.6], 100: [0.8]}}
+    >>> figure = plots.label_curves(curves)
+    >>> figure.axes[0].get_xlabel()
+    'labelled documents'
     """
     budgets = sorted({budget for curve in curves.values() for budget in curve})
     if not budgets or any(not len(draws) for curve in curves.values() for draws in curve.values()):
@@ -190,6 +216,21 @@ def noise_heatmap(
     Returns
     -------
     The matplotlib figure.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``values`` do not have a row per layer and a column per noise level, or ``better`` is
+        neither of these.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dcot import plots
+    >>> figure = plots.noise_heatmap([[70.0, 75.0], [71.0, 76.0]], noises=[0.5, 0.9])
+    >>> figure.axes[0].get_xlabel()
+    'noise'
     """
     grid = np.atleast_2d(np.asarray(values, dtype=np.float64))
     rows = list(range(1, len(grid) + 1)) if layers is None else list(layers)

@@ -49,6 +49,24 @@ def term_map(
     Returns
     -------
     The matplotlib figure.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``words`` is not a list of words, or there are fewer than three terms to draw.
+    UnknownTermError
+        If the model does not know a word.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dcot import DCoTVectorizer, plots
+    >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> figure = plots.term_map(model, ["opec", "harvest"], neighbours=2)
+    >>> len(figure.axes)
+    1
     """
     seeds = list(dict.fromkeys(words))
     if isinstance(words, str) or not seeds:

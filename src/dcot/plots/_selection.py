@@ -38,6 +38,22 @@ def selection_results(
     Returns
     -------
     The matplotlib figure.
+
+    Raises
+    ------
+    InvalidInputError
+        If the classifier is not fitted.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dcot import DCoTClassifier, plots
+    >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+    >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
+    >>> figure = plots.selection_results(model)
+    >>> len(figure.axes)
+    2
     """
     results = getattr(classifier, "cv_results_", None)
     if results is None:

@@ -42,6 +42,24 @@ def word_columns(
     Returns
     -------
     The matplotlib figure.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are no words.
+    InvalidTypeError
+        If ``columns`` has anything else than such results.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dcot import DCoTVectorizer, plots
+    >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> figure = plots.word_columns([model.explain(word) for word in ("", "opec", "harvest")])
+    >>> len(figure.axes)
+    1
     """
     named = columns if isinstance(columns, Mapping) else _columns(columns, layer, k)
     if not named:
@@ -107,6 +125,24 @@ def document_layers(meaning: Meaning, *, k: int = 12, title: str | None = None) 
     Returns
     -------
     The matplotlib figure.
+
+    Raises
+    ------
+    InvalidTypeError
+        If ``meaning`` is not such a result.
+    InvalidInputError
+        If it has no layers.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dcot import DCoTVectorizer, plots
+    >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
+    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> figure = plots.document_layers(model.explain("opec oil prices"))
+    >>> len(figure.axes)
+    3
     """
     check_meaning(meaning)
     if not meaning.layers:
