@@ -42,15 +42,13 @@ def test_every_public_name_is_there_once():
     assert sorted(listed) == sorted(public)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+# most examples are in docstrings
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.stem != "index"], ids=lambda p: p.stem
+    "page", [page for page in PAGES if ">>> " in page.read_text()], ids=lambda p: p.stem
 )
 def test_examples_run(page):
-    if page.stem == "distributed":
-        pytest.importorskip("dask")
     results = doctest.testfile(
         str(page), module_relative=False, encoding="utf-8", optionflags=doctest.ELLIPSIS
     )
-    assert results.attempted > 3
+    assert results.attempted
     assert results.failed == 0

@@ -888,9 +888,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if not self.__sklearn_is_fitted__():
             X, dcot = self._unlabelled_fit(documents)
             return first_rows(X, dcot, _checked_k(k, X.shape[0]), generator)
-        fitted = self._fitted()
         read = self._read(documents, vectors)
-        return suggest_rows(read, fitted, _checked_k(k, len(read)), generator)
+        return suggest_rows(read, self._learned, _checked_k(k, len(read)), generator)
 
     def _unlabelled_fit(self, documents: Any) -> tuple[Matrix, FittedDCoT]:
         """Documents, and the representation of the default candidate."""

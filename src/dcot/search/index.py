@@ -307,8 +307,8 @@ class SearchIndex(Saveable):
         --------
         >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "corn prices"]
         >>> index = SearchIndex().add(texts)
-        >>> index.similar(0, k=1).ids
-        [1]
+        >>> index.similar(1, k=1).ids
+        [0]
         """
         check_integer("k", k)
         check_where(where)
