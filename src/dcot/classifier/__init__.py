@@ -1,4 +1,4 @@
-"""``DCoTClassifier``: few labels, many documents."""
+"""``DCoTClassifier``: classify documents with few labels."""
 
 from dcot.classifier.model import DCoTClassifier
 

@@ -1,7 +1,7 @@
-"""What may be wrong with a corpus: copies, documents that belong nowhere, or without known words.
+"""Find problems in a corpus: copies, outliers, and documents without known words.
 
-All functions take vectors or texts and return rows. Labels that are probably wrong are the matter
-of ``label_issues``.
+All functions take vectors or texts and return rows. For labels that are probably wrong, see
+``label_issues``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Copy:
 
 
 def exact_copies(texts: Sequence[str]) -> list[Copy]:
-    """Documents whose text is that of an earlier one.
+    """Documents with the same text as an earlier one.
 
     >>> exact_copies(["a", "b", "a"])
     [Copy(row=2, of=0, similarity=1.0)]
@@ -49,14 +49,14 @@ def exact_copies(texts: Sequence[str]) -> list[Copy]:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The nearest documents of each, without itself; rows × neighbours, the nearest first."""
+    """The nearest other documents of each document; rows × neighbours, the nearest first."""
 
     rows: Array
     cosines: Array
 
 
 def neighbours(Z: Array, k: int = NEIGHBOURS) -> Neighbours:
-    """The k nearest documents of each by the cosines of their vectors, exactly."""
+    """The k nearest other documents of each document, by the cosine of their vectors."""
     n = len(Z)
     k = min(k, n - 1)
     lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))
@@ -106,14 +106,14 @@ def _cosine(X: Matrix, row: int, other: int) -> float:
 
 
 def alone(near: Neighbours, known: Array) -> Array:
-    """Rows of documents that are like no others, the loneliest first.
+    """Rows of outliers, the most extreme first.
 
     Their mean similarity to their neighbours is far below that of other documents.
 
     Parameters
     ----------
     near : neighbours of all documents
-    known : whether each document has a known word; those without are like nothing anyway
+    known : whether each document has a known word; the others are left out
     """
     if near.cosines.shape[1] == 0 or not known.any():
         return np.empty(0, dtype=np.intp)

@@ -1,11 +1,11 @@
-"""Vectors beside dCoT: of an encoder, of a table of word vectors, or given with the documents.
+"""Vectors in addition to dCoT: from an encoder, from word vectors, or given with the documents.
 
 The kernel of the classifier is that of dCoT plus ``weight`` times that of the vectors, centred and
-of unit length: the same as appending these columns, times √weight, to the features. Leave-one-out
-chooses the weight. A document whose vector is zero has nothing to add, and its columns are zero.
+scaled to unit length. This is the same as appending these columns, times √weight, to the features.
+Leave-one-out selects the weight. If the vector of a document is zero, its columns are zero.
 
-A table of word vectors is linear in the words: the vector of a document is the sum of those of its
-terms, by their weights. So explanations stay exact, and the model keeps the vectors of its terms.
+With word vectors, the vector of a document is the weighted sum of the vectors of its terms. It is
+linear in the terms, so explanations are exact, and the model keeps the vectors of its terms.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ Array = NDArray[Any]
 Kind = Literal["words", "encoder", "given"]
 
 WORDLLAMA = "wordllama"
-# The mean of the vectors is that of at most this many documents: an encoder takes its time.
+# The mean of the vectors uses at most this many documents, because encoders are slow.
 MEAN_DOCUMENTS = 2000
-# What an encoder makes of these tells whether it is the same one; largest difference,
-# as a share of the length.
+# The vectors of these texts identify an encoder; maximum difference relative to their length.
 PROBES = ("oil", "The committee will meet again on Friday.", "naïve 数据 42")
 DIFFERENCE = 0.02
 _LARGEST = 1e15  # squares of more overflow in single precision
@@ -42,7 +41,7 @@ _LARGEST = 1e15  # squares of more overflow in single precision
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents as the classifier reads them: weighted terms, and vectors if there are any."""
+    """Documents as weighted terms and, if vectors are used, vectors."""
 
     terms: Matrix
     vectors: Array | None = None
@@ -54,7 +53,7 @@ class Documents:
         return int(self.terms.shape[0])
 
     def joined(self, others: Documents) -> Documents:
-        """These, then the others."""
+        """These documents, followed by others."""
         one, two = self.terms, others.terms
         if sp.issparse(one):
             terms = sp.vstack([one, sp.csr_array(two)], format="csr")
@@ -67,17 +66,17 @@ class Documents:
 
 @dataclass(frozen=True)
 class Embedding:
-    """What a fit knows about the vectors beside it.
+    """The vectors that a classifier uses in addition to dCoT.
 
     Attributes
     ----------
-    kind : of words, of an encoder, or given with the documents
-    name : of the file, the class or the function
-    mean : of the vectors of documents
-    weight : of the kernel of the vectors
+    kind : whether they come from word vectors, from an encoder, or with the documents
+    name : name of the file, the class or the function
+    mean : mean of the vectors of documents
+    weight : weight of their kernel
     table : vectors of the terms, for kind ``"words"``
     probes : vectors of ``PROBES``, for kind ``"encoder"``
-    encoder : the encoder; None after loading, until it is given again
+    encoder : the encoder; None after loading, until it is set again
     """
 
     kind: Kind
@@ -89,19 +88,19 @@ class Embedding:
     encoder: Encoder | None = None
 
     def features(self, vectors: Array) -> Array:
-        """Columns beside those of dCoT: centred vectors of one length, and zero for none."""
+        """Columns to append to those of dCoT: centred vectors of equal length, or zero."""
         centred = vectors - self.mean.astype(vectors.dtype)
         return np.asarray(centred * self.scales(vectors, centred)[:, None])
 
     def scales(self, vectors: Array, centred: Array) -> Array:
-        """What each centred vector is multiplied by."""
+        """Factor of each centred vector."""
         lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred))
         known = vectors.any(axis=1) & (lengths > 0)
         scales = np.where(known, np.sqrt(self.weight) / np.where(known, lengths, 1), 0)
         return scales.astype(vectors.dtype)
 
     def describe(self) -> str:
-        """In a few words, for summaries and model cards."""
+        """A short description, for summaries and model cards."""
         if self.table is not None:
             known = int(self.table.any(axis=1).sum())
             what = f"word vectors of {known:,} of {len(self.table):,} terms ({self.name})"
@@ -114,13 +113,13 @@ class Embedding:
 
 @dataclass(frozen=True)
 class Encoder:
-    """A function from texts to vectors, and what to call it."""
+    """A function from texts to vectors, with a name."""
 
     name: str
     function: Callable[[list[str]], Any]
 
     def __call__(self, texts: Sequence[str]) -> Array:
-        """A row for each text; zero for blank ones, which encoders do not agree about."""
+        """A row for each text; zero for blank texts, which encoders treat differently."""
         known = np.array([bool(text.strip()) for text in texts], dtype=bool)
         chosen = [text for text, full in zip(texts, known, strict=True) if full]
         if not chosen:
@@ -175,14 +174,14 @@ def as_encoder(given: Any) -> Encoder | None:
 @cache
 def _wordllama() -> Callable[[list[str]], Any]:
     library = require(WORDLLAMA, "embedding")
-    # its own files are found as a cache: without that it looks for a folder it does not have
+    # pass its own folder as the cache, because its default folder may not exist
     own = Path(library.__file__ or "").parent
     loaded = library.WordLlama.load(cache_dir=own, disable_download=True)
     return loaded.embed  # type: ignore[no-any-return]
 
 
 def check_vectors(vectors: Any, n: int, name: str, dimensions: int | None = None) -> Array:
-    """A row of finite numbers for each document, or an error that says what is wrong."""
+    """Check that there is a row of finite numbers for each document."""
     if sp.issparse(vectors):
         raise InvalidTypeError(
             f"vectors of {name} are sparse, expected a dense array: they are centred, which leaves "
@@ -214,12 +213,12 @@ def check_vectors(vectors: Any, n: int, name: str, dimensions: int | None = None
     return found
 
 
-# -- learning -----------------------------------------------------------------------------------
+# -- fitting ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class VectorSource:
-    """The vectors of the documents of a fit, computed for the rows that are asked for."""
+    """The vectors of the documents of a fit, computed for the requested rows."""
 
     kind: Kind
     name: str
@@ -229,13 +228,13 @@ class VectorSource:
 
     @classmethod
     def given(cls, of: Callable[[Array], Array], encoder: Encoder | None) -> VectorSource:
-        """Vectors of an encoder, or of nobody knows what."""
+        """Vectors from an encoder, or from an unknown origin."""
         if encoder is None:
             return cls("given", "the documents", of)
         return cls("encoder", encoder.name, of, encoder=encoder)
 
     def of_words(self, words: list[str], rows: Matrix) -> Array:
-        """Vectors of words, which are documents of one word each."""
+        """Vectors of documents of one word each."""
         if self.table is not None:
             return np.asarray(rows @ self.table)
         if self.encoder is None:
@@ -247,8 +246,8 @@ class VectorSource:
 
         Parameters
         ----------
-        labelled : their rows
-        rows : all rows that count; some of them, evenly spaced, give the mean
+        labelled : rows of the labelled documents
+        rows : rows with a positive weight; some of them, evenly spaced, give the mean
         """
         spaced = np.linspace(0, len(rows) - 1, min(len(rows), MEAN_DOCUMENTS)).astype(np.intp)
         wanted = np.union1d(labelled, rows[spaced])
@@ -272,14 +271,14 @@ def source_of(
     texts: Texts | None,
     terms: Array | None,
 ) -> VectorSource:
-    """Where the vectors of the documents of a fit come from.
+    """The source of the vectors of the documents of a fit.
 
     Parameters
     ----------
-    embedding : as it was given to the classifier
-    encoder : what ``as_encoder`` found in it
-    vectors : given with the documents, or None
-    X, texts, terms : the documents, as far as they are known
+    embedding : the parameter of the classifier
+    encoder : result of ``as_encoder``
+    vectors : vectors given with the documents, or None
+    X, texts, terms : the documents; texts and terms may be None
     """
     if embedding is not None and encoder is None:
         refuse_vectors(vectors)
@@ -301,7 +300,7 @@ def source_of(
 
 
 def no_vectors_of_words() -> InvalidInputError:
-    """For seed words beside vectors that came with the documents."""
+    """The error for seed words if vectors were given with the documents."""
     return InvalidInputError(
         "seed words have no vectors, and the documents came with theirs: give the encoder, as "
         "embedding=, which then reads the seed words too"
@@ -309,7 +308,7 @@ def no_vectors_of_words() -> InvalidInputError:
 
 
 def refuse_vectors(vectors: Any) -> None:
-    """Word vectors need no vectors of documents."""
+    """Raise an error if vectors of documents are given in addition to word vectors."""
     if vectors is not None:
         raise InvalidInputError(
             "this classifier makes vectors of documents from its word vectors: leave vectors out"
@@ -317,14 +316,14 @@ def refuse_vectors(vectors: Any) -> None:
 
 
 def vectors_of_words(given: Any, terms: Sequence[str], X: Matrix) -> VectorSource:
-    """Of documents × terms, by a table of word vectors."""
+    """Vectors of documents from a table of word vectors."""
     table = look_up(given, terms).astype(X.dtype, copy=False)
     name = Path(given).name if isinstance(given, str | os.PathLike) else type(given).__name__
     return VectorSource("words", name, lambda rows: np.asarray(X[rows] @ table), table)
 
 
 def check_same_encoder(encoder: Encoder, fitted: Embedding) -> None:
-    """Refuse an encoder that does not make the vectors that the classifier was fitted on."""
+    """Raise an error if this is not the encoder that the classifier was fitted with."""
     assert fitted.probes is not None
     found = encoder(PROBES)
     same = found.shape == fitted.probes.shape

@@ -1,8 +1,8 @@
-"""How good a classifier is and how sure its decisions are, from the labelled documents alone.
+"""Estimate the accuracy of a classifier, and calibrate it, on the labelled documents.
 
-Every labelled document is predicted by a model that never saw it. Those decisions give the accuracy
-to expect, beside TF-IDF and the majority class, and the temperature that turns decisions into
-probabilities.
+Every labelled document is predicted by a model that was fitted without it. These decisions give the
+expected accuracy, compared with TF-IDF and the majority class, and the temperature that converts
+decisions to probabilities.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 FOLDS = 10
 RESAMPLES = 400
-# What least squares on ±1 targets typically needs, where labels are too few to learn it.
+# Typical for least squares on ±1 targets; used if there are too few labels to estimate it.
 DEFAULT_TEMPERATURE = 3.0
 MIN_CALIBRATION_LABELS = 20
 
@@ -34,7 +34,7 @@ MIN_CALIBRATION_LABELS = 20
 
 
 def probabilities(decisions: Array, temperature: float, exclusive: bool) -> Array:
-    """One class per document, with probabilities that sum to one; or each class on its own."""
+    """Probabilities that sum to one if classes are exclusive, else one for each class."""
     scaled = temperature * decisions
     return np.asarray(softmax(scaled, axis=1) if exclusive else expit(2 * scaled))
 
@@ -42,21 +42,21 @@ def probabilities(decisions: Array, temperature: float, exclusive: bool) -> Arra
 def calibrate(
     held_out: Array, targets: Array, weights: Array, exclusive: bool
 ) -> tuple[float, bool]:
-    """The temperature of greatest likelihood, and whether there were enough labels to learn it."""
+    """The temperature of maximum likelihood, and whether there were enough labels for it."""
     if weights.sum() < MIN_CALIBRATION_LABELS:
         return DEFAULT_TEMPERATURE, False
     share = weights / weights.sum()
     own = ((targets + 1) / 2 * held_out).sum(axis=1)
 
     def slope(log_temperature: float) -> float:
-        """Of the loss, in the temperature, in which it is convex."""
+        """Derivative of the loss by the temperature, in which the loss is convex."""
         scaled = np.exp(log_temperature) * held_out
         if exclusive:
             return float(share @ ((softmax(scaled, axis=1) * held_out).sum(axis=1) - own))
         right = targets * held_out
         return -float(share @ (right * expit(-2 * scaled * targets)).mean(axis=1))
 
-    # a zero of the slope, not a least loss: the loss is flat there, and rounding would decide
+    # find a zero of the derivative: near the minimum the loss is flat, and rounding would decide
     low, high = np.log(0.05), np.log(200.0)
     if slope(low) >= 0:
         return float(np.exp(low)), True
@@ -83,9 +83,9 @@ class Score:
 class Estimate:
     """Scores of dCoT, TF-IDF and the majority class on the same held-out documents.
 
-    They hold for new documents like the labelled ones. Documents that ``suggest`` chose are harder
-    than others, so with their labels the estimate is too low. Without labelled documents, by seed
-    words alone, ``n`` is 0 and every score is NaN.
+    They are valid for new documents similar to the labelled ones. Documents from ``suggest`` are
+    harder than others, so the estimate is too low if their labels are used. With seed words and no
+    labelled documents, ``n`` is 0 and every score is NaN.
     """
 
     n: int
@@ -95,13 +95,13 @@ class Estimate:
 
     @classmethod
     def unknown(cls) -> Estimate:
-        """Of a classifier that no labelled document says anything about."""
+        """The estimate without labelled documents."""
         nothing = (np.nan, (np.nan, np.nan), np.nan, (np.nan, np.nan))
         return cls(0, *(Score(name, *nothing) for name in ("dCoT", "TF-IDF", "majority class")))
 
     @property
     def beaten(self) -> bool:
-        """Whether TF-IDF did as well or better."""
+        """Whether TF-IDF is as accurate or more accurate."""
         return self.n > 0 and self.tfidf.accuracy >= self.dcot.accuracy
 
     def sentence(self) -> str:
@@ -137,9 +137,9 @@ class Estimate:
 
 
 def held_out_by_fold(ridges: Sequence[KernelRidge], generator: Any) -> Array:
-    """Leave-one-out decisions that the choice among candidates does not flatter.
+    """Leave-one-out decisions without a bias from the selection among candidates.
 
-    The choice is made again for each fold, without the fold's own errors.
+    The selection is repeated for each fold, without the errors of the fold.
     """
     n = len(ridges[0].losses)
     if not n:
@@ -162,9 +162,9 @@ def estimate(
     Parameters
     ----------
     held_out : decisions of the classifier, documents × classes
-    tfidf : those of ridge on TF-IDF
-    targets : of the same documents, ±1, or between for soft labels
-    exclusive : whether a document has one class
+    tfidf : decisions of ridge on TF-IDF
+    targets : targets of the same documents, ±1, or between for soft labels
+    exclusive : whether a document has exactly one class
     """
     if not len(targets):
         return Estimate.unknown()
@@ -207,7 +207,7 @@ def _score(name: str, predicted: Array, truth: Array, exclusive: bool, generator
 
 
 def _resamples(codes: Array | None, n: int, generator: Any) -> Iterator[Array]:
-    """Documents drawn with replacement; within their class, so that no class gets lost."""
+    """Documents drawn with replacement within their class, so that no class disappears."""
     codes = np.zeros(n, dtype=np.intp) if codes is None else codes
     order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes)
@@ -217,7 +217,7 @@ def _resamples(codes: Array | None, n: int, generator: Any) -> Iterator[Array]:
 
 
 def _macro_f1(predicted: Array, truth: Array) -> float:
-    """Mean over the classes that occur; faster than scikit-learn's for many resamples."""
+    """Mean over the classes that occur; faster than scikit-learn for many resamples."""
     both = (predicted & truth).sum(axis=0)
     total = predicted.sum(axis=0) + truth.sum(axis=0)
     occurs = truth.any(axis=0)

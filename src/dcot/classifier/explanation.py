@@ -1,9 +1,9 @@
-"""Which words moved a decision, and through which prototypes.
+"""Explain a decision by the shares of words and the prototypes they act through.
 
-The rule. The row lengths are held at the document's own, and so are the slopes of squashing, if
-there is any (:mod:`dcot.explain.tracing`). Then everything is linear in the words: a word's share
-is its weight times what a unit of it adds to the decision, and what is left when all words are gone
-is the baseline. The shares and the baseline add up to the decision value exactly.
+The row lengths, and the slopes of the squashing function if there is one, are those of the document
+(:mod:`dcot.explain.tracing`). With these fixed, the decision is linear in the words: the share of a
+word is its weight times the effect of one unit of it, and the baseline is the decision without any
+word. The shares and the baseline add up to the decision value exactly.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class WordShare:
-    """A word's part in a decision.
+    """The share of a word in a decision.
 
     Attributes
     ----------
     word : the term
-    share : what it adds to the decision value
-    direct : the part of it that comes from the word itself, where x is kept
-    through : prototypes and the parts that went through them, the largest first
-    labelled : whether any labelled document has the word; if not, it counts by its cohort alone
-    vector : the part of ``share`` that comes from its word vector, where there are any
+    share : contribution to the decision value
+    direct : part of the share from the word itself, if x is one of the features
+    through : prototypes with their parts of the share, the largest first
+    labelled : whether any labelled document has the word; if not, it acts only through prototypes
+    vector : part of the share from its word vector, if there are any
     """
 
     word: str
@@ -50,25 +50,25 @@ class WordShare:
     vector: float = 0.0
 
     def reasons(self) -> str:
-        """The largest parts of the share, in a line."""
+        """The largest parts of the share, in one line."""
         parts = [*self.through[:4], *([("its vector", self.vector)] if self.vector else [])]
         return ", ".join(f"{name} {value:+.3f}" for name, value in parts)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A decision taken apart; ``baseline``, ``encoder`` and the shares of words add up to it.
+    """A decision as the sum of ``baseline``, ``encoder`` and the shares of words.
 
     Attributes
     ----------
     target : the class
     decision : its decision value; with ``against``, minus that of the other class
-    baseline : what is left of it without any word
-    words : with their shares, the largest first
-    probability : of the class
+    baseline : decision value without any word
+    words : the words with their shares, the largest first
+    probability : probability of the class
     runner_up : the most probable other class and its probability
-    against : the class that the decision is taken against, or None
-    encoder : what the vector of the whole text adds, if it comes from an encoder
+    against : the class that is compared with, or None
+    encoder : contribution of the vector of the text, if it comes from an encoder
     """
 
     target: str
@@ -85,7 +85,7 @@ class Explanation:
 
     @property
     def title(self) -> str:
-        """The class, how probable it is, and which one comes next."""
+        """The class, its probability, and the next class."""
         other, second = self.runner_up
         title = f"{self.target}: probability {self.probability:.2f}, next {other} {second:.2f}"
         rather = f" rather than {self.against}" if self.against is not None else ""
@@ -147,14 +147,14 @@ def explain_decision(
     target: int | None = None,
     against: int | None = None,
 ) -> Explanation:
-    """Take apart the decision on one document.
+    """Explain the decision for one document.
 
     Parameters
     ----------
-    document : one
+    document : one document
     fitted : the classifier
     terms : names of the columns
-    target : a class; None is the predicted one, against the runner-up if classes are exclusive
+    target : a class; None means the predicted one, compared with the second if they are exclusive
     against : another class, whose decision is subtracted
     """
     decisions = fitted.decisions(document)
@@ -192,9 +192,9 @@ def explain_decision(
 def vector_shares(
     document: Documents, embedding: Embedding | None, weights: Array
 ) -> tuple[float, Array | None]:
-    """What the vector of a document adds: a constant, and the shares of its terms.
+    """The contribution of the vector of a document: a constant, and the shares of its terms.
 
-    The shares are None if the vector is not made of words; then the constant is all of it.
+    The shares are None if the vector is not a sum of word vectors.
     """
     if embedding is None or document.vectors is None:
         return 0.0, None
@@ -209,7 +209,7 @@ def vector_shares(
 
 
 def term_shares(X: Matrix, dcot: FittedDCoT, weights: Array) -> Array:
-    """The shares alone, of the terms of one document in the order of its row; see below."""
+    """The shares of the terms of one document, in the order of its row; see ``word_shares``."""
     row = sp.csr_array(X)
     effect, _, direct = _effects(row, dcot.representation, weights)
     unit = dcot.layers[0].coef_[row.indices] @ effect
@@ -233,11 +233,11 @@ def word_shares(
     ----------
     X : one document, a matrix of one row
     dcot : the representation
-    weights : of its features in the decision
+    weights : weights of its features in the decision
     terms : names of the columns
     labelled : whether any labelled document has a term
-    vectors : what the word vector of each term adds, in the order of the row
-    n_through : at most this many prototypes for each word
+    vectors : contribution of the word vector of each term, in the order of the row
+    n_through : maximum number of prototypes for each word
     """
     row = sp.csr_array(X)
     own, values = row.indices, row.data.astype(np.float64)
@@ -264,7 +264,7 @@ def word_shares(
 
 
 def _effects(row: Any, made: Representation, weights: Array) -> tuple[Array, float, Array | None]:
-    """What a unit of each prototype of layer 1 adds, the baseline, what a unit of a term adds."""
+    """Effect of a unit of each prototype of layer 1, the baseline, effect of a unit of a term."""
     layers = made.layers
     width = layers[0].coef_.shape[1]
     weights = weights.astype(np.float64)
@@ -292,7 +292,7 @@ def _effects(row: Any, made: Representation, weights: Array) -> tuple[Array, flo
 
 
 def _mean(made: Representation, depth: int) -> Array:
-    """What is subtracted from the outputs of a layer."""
+    """The mean that is subtracted from the outputs of a layer."""
     mean = made.layers[depth - 1].mean_
     if made.normalize is None or mean is None:
         return np.zeros(made.layers[-1].coef_.shape[1])

@@ -1,8 +1,7 @@
-"""Which documents to label first, before there is any label.
+"""Select documents to label first, before there are any labels.
 
-The same criterion as for later ones (``suggestion``): a document is worth what its label would say
-about the others. Without labels nothing is known of any document, and every one is as uncertain
-as the next.
+The criterion is that of ``suggestion``: how much the label of a document would say about the
+others. Without labels, all documents are equally uncertain.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from dcot.core.fit import FittedDCoT
 
 Array = NDArray[Any]
 
-# How much of a document's own variance counts as noise. Much less, and outliers are worth most.
+# Share of a document's variance that counts as noise. If it is much smaller, outliers win.
 NOISE_SHARE = 0.3
 
 
 def first_rows(X: Matrix, fitted: FittedDCoT, k: int, generator: Any) -> Array:
-    """Rows of k documents to label first; of many, a random sample is considered.
+    """Rows of k documents to label first; in a large corpus, from a random sample.
 
-    Documents without a known term come last: their labels say nothing about others.
+    Documents without known terms come last, because their labels say nothing about others.
     """
     known = np.flatnonzero(np.diff(X.indptr) if sp.issparse(X) else X.any(axis=1))
     pool = known
@@ -40,15 +39,15 @@ def first_rows(X: Matrix, fitted: FittedDCoT, k: int, generator: Any) -> Array:
 
 
 def first_batch(pool: Sequence[Matrix], k: int) -> Array:
-    """Positions of k rows of ``pool`` that are spread out over all of them, the best first.
+    """Positions of k rows of ``pool`` that are spread over all of them, the best first.
 
     Parameters
     ----------
-    pool : features of the candidates, in parts side by side
-    k : how many
+    pool : features of the candidates, in blocks of columns
+    k : number of rows
     """
     n = pool[0].shape[0]
     squares = sum(float((part * part).sum()) for part in pool)
     alpha = NOISE_SHARE * squares / n or 1.0
-    nothing = [np.zeros((1, part.shape[1]), dtype=part.dtype) for part in pool]  # teaches nothing
+    nothing = [np.zeros((1, part.shape[1]), dtype=part.dtype) for part in pool]  # no labels yet
     return most_informative(pool, nothing, np.ones(n), alpha, k)

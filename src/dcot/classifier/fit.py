@@ -1,7 +1,7 @@
-"""A fit is a value: documents, labels and options in, a frozen ``FittedClassifier`` out.
+"""Fit a classifier: from documents, labels and options to an immutable ``FittedClassifier``.
 
-The steps: choose a representation on the labels, learn a linear classifier on its features,
-calibrate its probabilities, estimate how good it is.
+The steps are: select a representation with the labels, fit a linear classifier to its features,
+calibrate its probabilities, and estimate its accuracy.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ from dcot.core.representation import products
 
 Array = NDArray[Any]
 
-# Candidates are judged on at most this many labelled documents: n³ work for each of them.
+# Candidates are evaluated on at most this many labelled documents: each needs n³ time.
 MAX_SELECTION_LABELS = 1500
 
 
 @dataclass(frozen=True)
 class ClassifierOptions:
-    """What a fit needs to know besides documents and labels.
+    """Options of a fit.
 
     Attributes
     ----------
-    candidates : settings of the representation to choose from, the default first
-    base : the settings that are not chosen
-    fitted : a representation to use as it is; None if it is to be learned
+    candidates : parameters of the representation to select from, the default first
+    base : the other parameters
+    fitted : a fitted representation to use unchanged, or None
     estimator, class_weight, n_jobs, random_state : as in ``DCoTClassifier``
     """
 
@@ -77,13 +77,13 @@ class ClassifierOptions:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Labelled documents, judged by models that never saw them.
+    """Decisions for labelled documents by models that were fitted without them.
 
     Attributes
     ----------
-    rows : places of the documents among those that were learned from; the first of several copies
+    rows : positions among the documents of the fit; for copies, that of the first
     targets : ±1, documents × classes
-    decisions : of the same shape
+    decisions : array of the same shape
     """
 
     rows: Array
@@ -93,25 +93,25 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class FittedClassifier:
-    """What a fit has learned.
+    """The result of a fit.
 
     Attributes
     ----------
     dcot : the representation
-    candidate : its settings
-    embedding : the vectors beside it, or None
-    classes, kind : the labels, and how they were given
-    coef, intercept : of the linear classifier, a row per class; columns of the vectors come last
-    strength, alpha : of its regularisation; alpha is that of the ridge that was selected
-    estimator : the scikit-learn classifier, if it is another one than ridge
-    temperature, calibrated : from decisions to probabilities
-    estimate : how good it is
-    reliability : how often decisions of a probability are right; None with several labels
-    cv_results, best_index : every candidate with its scores, and which one was chosen
-    n_documents, n_labelled : how many documents were learned from
-    known_terms : which terms occur in labelled documents
+    candidate : its parameters
+    embedding : the vectors used in addition, or None
+    classes, kind : the classes, and the form of the labels
+    coef, intercept : the linear classifier, one row per class; columns of the vectors come last
+    strength, alpha : its regularisation; alpha is that of the selected ridge
+    estimator : the scikit-learn classifier, unless it is ridge
+    temperature, calibrated : how decisions are converted to probabilities
+    estimate : estimated accuracy
+    reliability : held-out probabilities, for ``abstain``; None with several labels per document
+    cv_results, best_index : all candidates with their scores, and the index of the selected one
+    n_documents, n_labelled : number of documents and of labelled documents in the fit
+    known_terms : mask of the terms that occur in labelled documents
     labelled_rows : the labelled documents; None after loading
-    held_out : decisions on labelled documents by models that never saw them; None after loading
+    held_out : held-out decisions on labelled documents; None after loading
     """
 
     dcot: FittedDCoT
@@ -150,14 +150,14 @@ class FittedClassifier:
         return np.asarray(found)
 
     def features(self, documents: Documents) -> list[Matrix]:
-        """What the linear classifier sees, in parts side by side."""
+        """The input of the linear classifier, in blocks of columns."""
         return _features(self.dcot, self.embedding, documents)
 
     def probabilities(self, decisions: Array) -> Array:
         return probabilities(decisions, self.temperature, self.exclusive)
 
     def summary(self) -> str:
-        """What was chosen and which accuracy to expect, in a paragraph."""
+        """A paragraph with the selected parameters and the expected accuracy."""
         tried, chosen = self.cv_results["params"], self.candidate
         default = Candidate(**tried[0])
         changed = [name for name, value in tried[0].items() if getattr(chosen, name) != value]
@@ -183,11 +183,11 @@ class FittedClassifier:
 
 @dataclass(frozen=True)
 class _Training:
-    """Labelled documents, each once.
+    """Labelled documents without copies.
 
-    ``weights`` are those in the linear classifier, of seed words at the end; ``counts`` the same of
-    documents, without those of the classes; ``judged`` the positions of the documents that
-    candidates are judged on; ``rows`` the places of the labelled documents as they were given.
+    ``weights`` are those in the linear classifier, followed by those of seed words; ``counts`` the
+    weights of documents without class weights; ``judged`` the positions of the documents that
+    candidates are evaluated on; ``rows`` the positions of the labelled documents in the input.
     """
 
     X: Matrix
@@ -202,18 +202,18 @@ class _Training:
 
     @property
     def used(self) -> Array:
-        """Positions of the judged documents and of the seed words, among all that count."""
+        """Positions of the evaluated documents and of the seed words."""
         n = len(self.counts)
         return np.concatenate([self.judged, np.arange(n, len(self.weights))])
 
     @property
     def targets(self) -> Array:
-        """Of the labelled documents, then of the seed words."""
+        """Targets of the labelled documents, followed by those of the seed words."""
         own = self.labels.targets
         return own if self.seeds is None else np.vstack([own, self.seeds.targets])
 
     def with_seeds(self, labelled: Documents) -> Documents:
-        """The labelled documents, then the seed words."""
+        """The labelled documents, followed by the seed words."""
         return labelled if self.seeds is None else labelled.joined(self.seeds.documents)
 
 
@@ -232,15 +232,15 @@ def fit_classifier(
     source: VectorSource | None = None,
     seeds: Seeds | None = None,
 ) -> FittedClassifier:
-    """Choose a representation and learn a classifier on it.
+    """Select a representation and fit a classifier to its features.
 
     Parameters
     ----------
-    X : all documents × terms, as ``core.fit.fit`` takes them
-    labels : of some of them
-    weights : how often each document counts, for the representation and for the classifier
-    source : vectors of the documents, beside the representation
-    seeds : words that the classifier learns from, too
+    X : all documents × terms, as in ``core.fit.fit``
+    labels : labels of some of them
+    weights : weights of the documents, for the representation and for the classifier
+    source : vectors of the documents, to use in addition
+    seeds : seed words, which are used to fit the classifier
     """
     training = _prepare(X, labels, weights, options, seeds)
     embedding, vectors, beside = None, None, None
@@ -282,7 +282,7 @@ def refit_classifier(
     options: ClassifierOptions,
     seeds: Seeds | None = None,
 ) -> FittedClassifier:
-    """Learn the linear classifier again, on the representation as it is."""
+    """Fit the linear classifier again, with the same representation."""
     training = _prepare(documents.terms, labels, weights, options, seeds)
     labelled = documents[training.rows]
     parts = fitted.features(training.with_seeds(labelled)[training.used])
@@ -312,7 +312,7 @@ def _prepare(
     first, counts = without_duplicates(X[labels.labelled], labels.targets, own)
     labels, n_labelled = labels.take(first), len(labels.labelled)
     learned, own = labels, counts
-    if seeds is not None:  # a word counts as often as a document
+    if seeds is not None:  # a word has the weight of a document
         learned = replace(labels, targets=np.vstack([labels.targets, seeds.targets]))
         own = np.concatenate([counts, np.ones(len(seeds))])
     own = with_class_weights(learned, own, options.class_weight)
@@ -332,7 +332,7 @@ def _finish(
     options: ClassifierOptions,
     n_documents: int,
 ) -> FittedClassifier:
-    """Learn the final classifier, calibrate it, and estimate how good it is."""
+    """Fit the final classifier, calibrate it, and estimate its accuracy."""
     labels, used = training.labels, training.used
     learned, exclusive = training.with_seeds(labelled), labels.exclusive
     held = held_out_rows(len(learned), check_random_state(options.random_state))
@@ -357,7 +357,7 @@ def _finish(
         generator = check_random_state(options.random_state)
         by_fold = held_out_by_fold(selection.ridges, generator)
     targets, counts = labels.targets[rows], training.counts[rows]
-    # probabilities are those of documents as they come, so classes count as often as they occur
+    # without class weights, so that probabilities follow the frequency of classes
     temperature, calibrated = calibrate(held_out, targets, counts, exclusive)
     chance = probabilities(held_out, temperature, exclusive)
     return FittedClassifier(
@@ -386,13 +386,13 @@ def _finish(
 
 
 def _tfidf(training: _Training, X: Matrix, linear: LinearFit, held: Array) -> Array:
-    """Held-out decisions of ridge on TF-IDF, for the documents that ``linear`` has them for."""
+    """Held-out decisions of ridge on TF-IDF, for the same documents as those of ``linear``."""
     used = training.used
     targets, weights = training.targets, training.weights
     ridge = KernelRidge.fit(
         input_kernel(X[used]), targets[used], weights=weights[used], judged=len(training.judged)
     )
-    if linear.estimator is not None or linear.rows is None:  # then these are the judged ones
+    if linear.estimator is not None or linear.rows is None:  # the evaluated documents
         return ridge.held_out
     found = fit_ridge([unit_rows(X)], targets, weights, ridge, used, held).held_out
     assert found is not None

@@ -1,7 +1,6 @@
 """Labels that are probably wrong: documents whose held-out decision contradicts their label.
 
-Leave-one-out decisions exist after every fit, so the list is free: each labelled document was
-judged by a model that never saw it.
+The leave-one-out decisions come from the fit, so the list costs nothing more.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class LabelIssues:
-    """Doubtful labels, the worst first; all arrays have one entry per document.
+    """Doubtful labels, the most doubtful first; all arrays have one entry per document.
 
     Attributes
     ----------
-    positions : places of the documents
-    given, predicted : columns of the given class and of the one the others suggest
+    positions : positions of the documents
+    given, predicted : columns of the given and of the predicted class
     given_probability, predicted_probability : held-out probabilities of the two
     """
 
@@ -55,7 +54,7 @@ class LabelIssues:
 
 
 def label_issues_of(fitted: FittedClassifier) -> LabelIssues:
-    """The doubtful labels of the documents that a classifier was learned from."""
+    """Doubtful labels among the documents that a classifier was fitted to."""
     if not fitted.exclusive:
         raise InvalidInputError(
             "label_issues needs one label per document: with several, look at the classes one by "
@@ -72,13 +71,13 @@ def label_issues_of(fitted: FittedClassifier) -> LabelIssues:
 
 
 def find_label_issues(held_out: Array, targets: Array, temperature: float) -> LabelIssues:
-    """The documents whose best held-out class is not their own.
+    """Documents whose held-out prediction is not their label.
 
     Parameters
     ----------
-    held_out : decisions by models that never saw the document, documents × classes
+    held_out : decisions of models fitted without the document, documents × classes
     targets : ±1, one +1 per document
-    temperature : of the calibration, see ``probabilities``
+    temperature : temperature of the calibration, see ``probabilities``
     """
     chance = probabilities(held_out, temperature, True)
     given, predicted = targets.argmax(axis=1), held_out.argmax(axis=1)

@@ -1,4 +1,4 @@
-"""Labels as people give them: some missing, one or several per document, with weights."""
+"""Read labels: some may be missing, and a document may have one or several."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, Inv
 
 Array = NDArray[Any]
 
-EXCLUSIVE = ("single", "soft")  # kinds of labels by which a document has exactly one class
+EXCLUSIVE = ("single", "soft")  # kinds of labels with exactly one class per document
 _SUM_TOLERANCE = 1e-3  # of the probabilities of a document
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Which documents have a label, and targets of ±1 for them.
+    """The labelled documents and their targets of ±1.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Labels:
         return self.kind in EXCLUSIVE
 
     def take(self, places: Array) -> Labels:
-        """Those of some of the labelled documents."""
+        """The labels of some of the labelled documents."""
         return replace(self, labelled=self.labelled[places], targets=self.targets[places])
 
 
@@ -54,7 +54,7 @@ class Labels:
 
 
 def read_labels(y: Any, n: int, mark: Any = -1) -> Labels:
-    """Tell labelled documents from unlabelled ones: None, NaN, NA, ``""`` or ``mark``.
+    """Read labels; None, NaN, NA, ``""`` and ``mark`` mean unlabelled.
 
     >>> read_labels(["oil", None, "grain", ""], 4).labelled
     array([0, 2])
@@ -177,7 +177,7 @@ def _check_kinds(values: Iterable[Any]) -> None:
 
 
 def _as_matrix(values: list[Any], mark: Any) -> Array | None:
-    """Rows of one length: of 0, 1 (and the mark), or of numbers between; else None."""
+    """Rows of equal length with 0, 1 (and the mark), or probabilities, as a matrix; else None."""
     known = [not is_missing(value, mark) for value in values]
     kept = [value for value, there in zip(values, known, strict=True) if there]
     if not all(isinstance(value, list | tuple | np.ndarray) for value in kept):
@@ -196,7 +196,7 @@ def _as_matrix(values: list[Any], mark: Any) -> Array | None:
 
 
 def _soft(y: Array, columns: Any, mark: Any) -> Labels | None:
-    """Rows of probabilities, of which some are neither 0 nor 1; else None.
+    """Read rows of probabilities; None if all values are 0 or 1.
 
     The names of the columns are the classes, else their numbers. A row of NaN, or of the mark, is
     that of an unlabelled document.
@@ -253,7 +253,7 @@ def _sets(values: list[Any], mark: Any) -> Labels:
 
 
 def check_enough(labels: Labels, n_seeds: int = 0) -> None:
-    """Refuse labels that no classifier can learn from."""
+    """Raise an error if no classifier can be fitted to these labels."""
     count, names = len(labels.labelled), labels.classes.tolist()
     if n_seeds and len(names) > 1:
         return
@@ -289,7 +289,7 @@ def check_enough(labels: Labels, n_seeds: int = 0) -> None:
 
 
 def without_zeros(X: Matrix, labels: Labels, weights: Array) -> tuple[Matrix, Labels, Array]:
-    """Leave out documents that count zero times."""
+    """Leave out documents with weight zero."""
     kept = weights > 0
     place = np.cumsum(kept) - 1
     counted = kept[labels.labelled]
@@ -302,9 +302,9 @@ def without_zeros(X: Matrix, labels: Labels, weights: Array) -> tuple[Matrix, La
 def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Array:
     """Weights of the labelled documents times those of their classes.
 
-    ``"balanced"`` is one over the size of a class, ``"sqrt"`` one over its square root. Sizes are
-    by the weight of documents, not by their number. With several labels per document there is no
-    one class to weigh by, and ``"sqrt"``, the default, changes nothing.
+    ``"balanced"`` is one over the size of a class, ``"sqrt"`` one over its square root. The size is
+    the total weight of the documents. With several labels per document, ``"sqrt"``, the default,
+    has no effect.
     """
     if class_weight is None or (class_weight == "sqrt" and not labels.exclusive):
         return weights
@@ -326,7 +326,7 @@ def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Arr
 def without_duplicates(rows: Any, targets: Array, weights: Array) -> tuple[Array, Array]:
     """Positions of distinct labelled documents, and the weight of all copies of each.
 
-    Copies of one document are left out together: one of them must not vouch for the other.
+    Copies of a document are left out together, so that leave-one-out is not too optimistic.
     """
     keys: dict[bytes, int] = {}
     member = np.empty(len(targets), dtype=np.intp)
@@ -345,7 +345,7 @@ def without_duplicates(rows: Any, targets: Array, weights: Array) -> tuple[Array
 
 
 def hits(y: Any, predicted: Any, kind: str, mark: Any) -> tuple[Array, Array]:
-    """Which documents have a label, and which of those are predicted in full."""
+    """Mask of the labelled documents, and mask of those among them with a correct prediction."""
     values = label_values(y)
     if len(values) != len(predicted):
         raise InvalidInputError(

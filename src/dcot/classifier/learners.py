@@ -1,4 +1,4 @@
-"""The final linear learner, in the span of the labelled documents where that is smaller."""
+"""The final linear classifier, fitted in the span of the labelled documents if that is smaller."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ Array = NDArray[Any]
 
 STRENGTHS_C = np.logspace(-2, 2, 5)
 FOLDS = 5
-# With more labelled documents than this, ridge is solved by features: n × n takes n² memory.
+# With more labelled documents than this, ridge is solved in the features: n × n needs n² memory.
 MAX_KERNEL_LABELS = 4000
 
 
 @dataclass(frozen=True)
 class LinearFit:
-    """``features @ coef.T + intercept``, and where it came from.
+    """A linear classifier, ``features @ coef.T + intercept``.
 
     Attributes
     ----------
-    coef, intercept : a row, and a number, per class
-    strength : of the regularisation, in the learner's own units
-    estimator : the fitted scikit-learn classifier, one per class with several labels per
-        document; None for ridge
-    rows, held_out : some of the labelled documents, and decisions for them by learners that never
-        saw them; None where the leave-one-out decisions of the chosen ridge are just these
+    coef, intercept : one row and one number per class
+    strength : regularisation strength, in the units of the estimator
+    estimator : the fitted scikit-learn classifier, or a list with one per class if documents have
+        several labels; None for ridge
+    rows, held_out : some of the labelled documents, and decisions for them by classifiers that
+        were fitted without them; None if they are the leave-one-out decisions of the selection
     """
 
     coef: Array
@@ -68,19 +68,18 @@ def fit_linear(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> LinearFit:
-    """Learn on the features of the labelled documents, given in parts side by side.
+    """Fit a linear classifier to the labelled documents, whose features are blocks of columns.
 
-    Working with inner products is exact for any linear learner whose penalty is the Euclidean
-    length of its weights: the weights lie in the span of the documents, and a rotation of the
-    features changes nothing.
+    Inner products are sufficient for any linear classifier with an L2 penalty: its weights are in
+    the span of the documents, and a rotation of the features changes nothing.
 
     Parameters
     ----------
     kind : ``"ridge"``, ``"svm"``, ``"logistic"`` or a scikit-learn classifier
-    features, labels, weights : of the labelled documents
-    ridge : the one that was chosen on the judged documents
-    judged : their positions among the labelled ones
-    held : positions of those that are held out where there are more labelled documents than judged
+    features, labels, weights : those of the labelled documents
+    ridge : the classifier that was selected on the evaluated documents
+    judged : positions of the evaluated documents among the labelled ones
+    held : positions of held-out documents, if there are more labelled documents than evaluated
     """
     if isinstance(kind, str) and kind == "ridge":
         return fit_ridge(features, labels.targets, weights, ridge, judged, held)
@@ -112,10 +111,10 @@ def fit_ridge(
     judged: Array,
     held: Array,
 ) -> LinearFit:
-    """Ridge on all labelled documents, its strength from the one on the judged documents.
+    """Fit ridge to all labelled documents, with the strength selected on the evaluated ones.
 
-    With more documents than judged, decisions for all of them are left out again; with very many,
-    those for the documents that are held out.
+    With more documents than evaluated, leave-one-out decisions are computed for all of them; with
+    very many, for the held-out documents only.
     """
     alpha, rows, held_out = ridge.alpha, None, None
     if len(weights) > MAX_KERNEL_LABELS:
@@ -144,7 +143,7 @@ def _tuned(
     n_jobs: int | None,
     random_state: Any,
 ) -> Any:
-    """A new learner, with C by cross-validation where it is ours to choose and classes allow it."""
+    """A new estimator, with C from cross-validation if the user did not pass the estimator."""
     from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
     estimator = _new_estimator(kind, random_state)
@@ -178,7 +177,7 @@ def _new_estimator(kind: Any, random_state: Any) -> Any:
 
 
 def _weighing(estimator: Any, weights: Array) -> dict[str, Any]:
-    """Keyword arguments that pass the weights on, where there is something to pass on."""
+    """Keyword arguments with the weights; none if all weights are equal."""
     if np.ptp(weights) == 0:
         return {}
     if not has_fit_parameter(estimator, "sample_weight"):
@@ -192,7 +191,7 @@ def _weighing(estimator: Any, weights: Array) -> dict[str, Any]:
 def _fit_span(
     estimator: Any, span: Array, labels: Labels, weights: Array, n_jobs: int | None
 ) -> tuple[Any, Array, Array]:
-    """The fitted learner, its weights and its intercepts, a row per class."""
+    """The fitted estimator, its weights and its intercepts, one row per class."""
     options = _weighing(estimator, weights)
     if labels.exclusive:
         fitted = clone(estimator).fit(span, labels.targets.argmax(axis=1), **options)
@@ -207,7 +206,7 @@ def _fit_span(
 def _fit_class(
     estimator: Any, span: Array, member: Array, options: dict[str, Any]
 ) -> tuple[Any, Array, float]:
-    """One class against the rest; a class of all documents or of none is always decided so."""
+    """One class against the rest; constant if all documents or none have the class."""
     if member.all() or not member.any():
         return None, np.zeros(span.shape[1]), 1.0 if member.all() else -1.0
     fitted = clone(estimator).fit(span, member, **options)
@@ -216,7 +215,7 @@ def _fit_class(
 
 
 def _weights_of(fitted: Any) -> tuple[Array, Array]:
-    """Weights and intercepts, a row per class."""
+    """Weights and intercepts, one row per class."""
     if not hasattr(fitted, "coef_"):
         raise InvalidParameterError(
             f"estimator must be linear, with coef_ and intercept_ after fit; "
@@ -236,7 +235,7 @@ def _held_out(
     n_jobs: int | None,
     random_state: Any,
 ) -> Array:
-    """Decisions for each document by cross-validation, at the chosen strength."""
+    """Cross-validated decisions for each document, at the selected strength."""
     n = len(span)
     fold = check_random_state(random_state).permutation(np.arange(n) % min(FOLDS, n))
     decisions = np.empty((n, len(labels.classes)))
@@ -249,10 +248,10 @@ def _held_out(
         known = labels.take(outside)
         known = Labels(known.labelled, known.targets[:, present], labels.classes, labels.kind)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the learner itself has warned
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the main fit has already warned
             _, w, b = _fit_span(estimator, span[outside], known, weights[outside], n_jobs)
         found = span[inside] @ w.T + b
-        # a class that was not there to be learned is the last choice
+        # a class without training documents in this fold comes last
         decisions[inside] = found.min(axis=1, keepdims=True) - 1.0
         decisions[np.ix_(inside, present)] = found
     return decisions

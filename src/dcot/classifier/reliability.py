@@ -1,7 +1,7 @@
-"""Answers held to a standard: when to abstain, and sets of classes that hold the right one.
+"""When to abstain, and sets of classes that contain the correct one with a given probability.
 
-Both follow from the held-out decisions on the labelled documents, so they are right on average for
-new documents like these, whatever the probabilities are worth.
+Both use the held-out decisions on the labelled documents. They are correct on average for new
+documents similar to these, even if the probabilities are not well calibrated.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Reliability:
     ----------
     best : probability of the predicted class
     own : probability of the class of the document
-    right : whether these are the same
-    weights : how often the document counts
+    right : whether the predicted class is correct
+    weights : weight of the document
     """
 
     best: Array
@@ -44,22 +44,22 @@ class Reliability:
         return cls(probabilities.max(axis=1), probabilities[rows, codes], right, weights)
 
     def answer_from(self, accuracy: float) -> float:
-        """The least probability from which answers are right as often as ``accuracy`` says.
+        """The smallest probability from which predictions have this accuracy.
 
-        One error more than there was is assumed, so few documents promise little. Infinite where
-        no probability is enough.
+        One more error than observed is assumed, which matters if there are few documents.
+        Infinite if no probability is large enough.
         """
         _check_share("abstain", accuracy)
         order = np.argsort(-self.best, kind="stable")
         best, weights = self.best[order], self.weights[order]
         answered = np.cumsum(weights) + 1
         errors = np.cumsum(weights * ~self.right[order]) + 1
-        last = np.append(best[1:] < best[:-1], True)  # equal probabilities are answered together
+        last = np.append(best[1:] < best[:-1], True)  # equal probabilities are treated alike
         enough = np.flatnonzero(last & (errors <= (1 - accuracy) * answered * _ROUNDING))
         return float(best[enough[-1]]) if len(enough) else np.inf
 
     def include_from(self, coverage: float) -> float:
-        """The probability from which a class is in the set, for sets with this coverage.
+        """The smallest probability of classes in a set, for sets with this coverage.
 
         This is split conformal prediction, with leave-one-out in the place of the split.
         """

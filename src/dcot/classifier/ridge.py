@@ -1,7 +1,7 @@
 """Linear ridge in the span of the labelled documents, with closed-form leave-one-out.
 
-Milliseconds for a thousand labels, no label is held back, and it works when a class has one
-example. Only inner products of documents are needed.
+It takes milliseconds for a thousand labels, uses all labels for the fit, and works if a class has
+one example. Only inner products of documents are needed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from dcot.core.solvers import cg
 
 Array = NDArray[Any]
 
-# Strengths to choose from, in units of the mean eigenvalue of the centred kernel.
+# Strengths to select from, in units of the mean eigenvalue of the centred kernel.
 STRENGTHS = np.logspace(-3, 2, 16)
-# Shares of a strength to try with more documents, and how many are held out to choose, at most.
+# Factors of a strength to try with more documents, and the maximum number of held-out documents.
 FINER_FACTORS = (1.0, 0.5, 0.25, 0.1)
 MAX_FINER_HELD_OUT = 1000
-# With too many documents for an n × n matrix: relative residual to choose the strength, and of the
-# solution, and iterations. Smaller residuals hardly change what is predicted.
+# If there are too many documents for an n × n matrix: relative residuals for the selection of the
+# strength and for the solution, and iterations. Smaller residuals hardly change predictions.
 CHOICE_TOL, FEATURES_TOL, FEATURES_MAX_ITER = 3e-2, 1e-2, 200
 
 
@@ -42,20 +42,20 @@ def targets_of(labels: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class KernelRidge:
-    """Least squares on the targets, by inner products alone.
+    """Least squares on the targets, from inner products alone.
 
-    The one leave-one-out ridge of dcot: give ``fit`` the inner products of the labelled documents,
-    in any features, and ``targets_of`` their labels.
+    ``fit`` takes the inner products of the labelled documents, in any features, and
+    ``targets_of(labels)``.
 
     Attributes
     ----------
     dual : documents × targets; decisions are ``kernel @ dual + intercept``
     intercept : one per target
-    strength : the chosen one, in units of the mean eigenvalue of the centred kernel
+    strength : the selected strength, in units of the mean eigenvalue of the centred kernel
     alpha : the same, absolute
-    held_out : decisions for each judged document by a model that never saw it, documents × targets
-    losses : squared error of these, summed over targets, one per document
-    weights : how often each judged document counts
+    held_out : leave-one-out decisions for each evaluated document, documents × targets
+    losses : their squared errors, summed over targets, one per document
+    weights : weight of each evaluated document
 
     Examples
     --------
@@ -76,7 +76,7 @@ class KernelRidge:
 
     @property
     def error(self) -> float:
-        """Mean squared leave-one-out error; NaN if no document was judged."""
+        """Mean squared leave-one-out error; NaN if no document was evaluated."""
         if not len(self.weights):
             return np.nan
         return float(self.weights @ self.losses / self.weights.sum() / self.held_out.shape[1])
@@ -90,16 +90,16 @@ class KernelRidge:
         weights: Array | None = None,
         judged: int | None = None,
     ) -> KernelRidge:
-        """Learn, with the strength that has the least leave-one-out error.
+        """Fit with the strength that has the smallest leave-one-out error.
 
         Parameters
         ----------
         kernel : inner products of the labelled documents
         targets : documents × targets, ±1 for classes
-        strengths : to choose from, in units of the mean eigenvalue of the centred kernel
-        weights : how often each document counts, default once
-        judged : how many of them, the first ones, are left out to be judged; default all. The
-            others are only learned from; if there are no first ones, they choose the strength
+        strengths : strengths to select from, in units of the mean eigenvalue of the centred kernel
+        weights : weight of each document, by default 1
+        judged : number of documents, from the first, that are evaluated; by default all. The
+            others are only used for the fit; if this is 0, they also select the strength
         """
         n = len(kernel)
         judged = n if judged is None else judged
@@ -107,7 +107,7 @@ class KernelRidge:
         centring = _Centring(kernel, weights)
         values, vectors = np.linalg.eigh(centring.kernel)
         values = np.where(values > max(values[-1] * 1e-12, centring.rounding), values, 0.0)
-        unit = float(values.mean()) or 1.0  # zero: the documents are all alike
+        unit = float(values.mean()) or 1.0  # zero if all documents are equal
         centre = centring.share @ targets
         rotated = vectors.T @ (centring.root[:, None] * (targets - centre))
         spread = vectors**2
@@ -125,25 +125,25 @@ class KernelRidge:
         return cls(dual, intercept, strength, alpha, held_out, losses, weights[:judged])
 
     def decision(self, kernel: Array) -> Array:
-        """Decision values; ``kernel`` has a row per document and a column per labelled one."""
+        """Decision values; ``kernel`` has a row per document and a column per labelled document."""
         return np.asarray(kernel @ self.dual + self.intercept)
 
 
 def solve_ridge(
     kernel: Array, targets: Array, alpha: float, weights: Array | None = None
 ) -> tuple[Array, Array]:
-    """Dual coefficients and intercept at a known strength: one factorisation."""
+    """Dual coefficients and intercept for a given strength, by one factorisation."""
     return _solve(kernel, targets, alpha, weights)[:2]
 
 
 def solve_with_left_out(
     kernel: Array, targets: Array, alpha: float, weights: Array | None = None
 ) -> tuple[Array, Array, Array]:
-    """As ``solve_ridge``, and the leave-one-out decisions for every document, by an inverse."""
+    """As ``solve_ridge``, with the leave-one-out decisions for every document."""
     dual, intercept, factor, solved = _solve(kernel, targets, alpha, weights)
     weights = np.ones(len(kernel)) if weights is None else weights
     inverse = scipy.linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)[0]
-    # LAPACK leaves the other triangle as it was
+    # LAPACK does not set the other triangle
     diagonal = np.array([column[k:] @ column[k:] for k, column in enumerate(inverse.T)])
     residual = _without_own(alpha * solved, alpha * diagonal, weights)
     return dual, intercept, targets - residual
@@ -159,23 +159,23 @@ def _solve(
     np.einsum("ii->i", system)[:] += alpha
     centre = centring.share @ targets
     right = centring.root[:, None] * (targets - centre)
-    # the transpose is the same matrix, in the order of memory that LAPACK overwrites
+    # the transpose is the same matrix, in the memory order that LAPACK can overwrite
     factor = scipy.linalg.cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)
     solved = scipy.linalg.cho_solve(factor, right, check_finite=False)
     return *centring.undo(solved, centre), factor[0], solved
 
 
 def held_out_rows(n: int, generator: Any) -> Array:
-    """Which of n documents are held out to choose the strength for all of them: a tenth."""
+    """A tenth of n documents, to be held out for the selection of the strength."""
     return np.asarray(generator.permutation(n)[: min(n // 10, MAX_FINER_HELD_OUT)])
 
 
 def finer_alpha(
     kernel: Array, targets: Array, alpha: float, weights: Array | None, held: Array
 ) -> float:
-    """The strength for all documents, where ``alpha`` was chosen on some of them.
+    """The strength for all documents, if ``alpha`` was selected on some of them.
 
-    With more documents a weaker one is often better. Those held out say so.
+    With more documents a smaller one is often better; it is selected on the held-out documents.
     """
     n = len(kernel)
     weights = np.ones(n) if weights is None else weights
@@ -196,11 +196,11 @@ def ridge_by_features(
     weights: Array,
     held: Array,
 ) -> tuple[Array, Array, float, Array]:
-    """Coefficients, intercept and strength where documents are more than an n × n matrix allows.
+    """Coefficients, intercept and strength if there are too many documents for an n × n matrix.
 
-    Conjugate gradients in the space of the features: memory and time grow with the documents, and
-    one Krylov space serves every strength. As in ``finer_alpha``, those held out choose it; the
-    decisions for them, by the model that has not seen them, come last.
+    Conjugate gradients in the space of the features: memory and time are linear in the number of
+    documents, and one Krylov space serves all strengths. As in ``finer_alpha``, the strength is
+    selected on the held-out documents. The last result are the decisions for them.
     """
     others = np.setdiff1d(np.arange(len(targets)), held)
     alphas = alpha * np.array(FINER_FACTORS)
@@ -242,14 +242,14 @@ def _by_features(
 
 
 def _times(parts: Sequence[Matrix], coef: Array) -> Array:
-    """Features in parts, side by side, times coefficients."""
+    """Features, in blocks of columns, times coefficients."""
     stops = np.cumsum([part.shape[1] for part in parts])[:-1]
     products = [part @ own for part, own in zip(parts, np.split(coef, stops), strict=True)]
     return np.asarray(sum(products))
 
 
 class _Centring:
-    """The kernel of weighted, centred documents: the intercept is free and never shrunk."""
+    """The kernel of weighted, centred documents, so that the intercept is not penalised."""
 
     def __init__(self, kernel: Array, weights: Array) -> None:
         self.share = weights / weights.sum()
@@ -258,12 +258,12 @@ class _Centring:
         total = float(self.share @ self.means)
         centred = kernel.astype(np.float64) - self.means - self.means[:, None] + total
         self.kernel = centred * self.root * self.root[:, None]
-        # what is left of documents that are all alike, in the precision they came in
+        # size of rounding errors if all documents are equal
         size = float(np.abs(kernel.diagonal()) @ weights)
         self.rounding = size * np.finfo(kernel.dtype).eps if kernel.dtype.kind == "f" else 0.0
 
     def undo(self, dual: Array, centre: Array) -> tuple[Array, Array]:
-        """Coefficients and intercept for the kernel as it was given."""
+        """Coefficients and intercept for the original kernel."""
         dual = self.root[:, None] * dual
         dual = dual - self.share[:, None] * dual.sum(axis=0)
         return dual, centre - self.means @ dual
@@ -272,17 +272,17 @@ class _Centring:
 def _left_out(
     values: Array, vectors: Array, spread: Array, rotated: Array, alpha: float, centring: _Centring
 ) -> Array:
-    """Target minus prediction for each document, by a model that never saw it."""
+    """Leave-one-out residuals: target minus prediction for each document."""
     shrunk = alpha / (values + alpha)
     residual = vectors @ (shrunk[:, None] * rotated)
     return _without_own(residual, spread @ shrunk, centring.root**2)
 
 
 def _without_own(residual: Array, slack: Array, weights: Array) -> Array:
-    """Residuals of models without the document, from those of the model with it.
+    """Leave-one-out residuals from the residuals of the full model.
 
-    ``residual`` is that of the weighted documents; ``slack`` is 1 − leverage. The intercept costs
-    every document its share of itself.
+    ``residual`` is that of the weighted documents; ``slack`` is 1 − leverage, without the
+    intercept, whose leverage is the share of the weight of a document.
     """
     slack = np.maximum(slack - weights / weights.sum(), 1e-12)
     return np.asarray(residual / (np.sqrt(weights) * slack)[:, None])

@@ -1,4 +1,4 @@
-"""Seed words: words that say by themselves which class a document has, given before any label."""
+"""Seed words: words that indicate a class, given in place of labels or in addition to them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Seeds:
-    """A document for each word, which the classifier learns from and which is never judged.
+    """One document per word, used to fit the classifier but not to evaluate it.
 
     Attributes
     ----------
     documents : one for each word
-    targets : of these, words × classes, ±1
+    targets : their targets, words × classes, ±1
     """
 
     documents: Documents
@@ -37,7 +37,7 @@ class Seeds:
 
 
 def check_seed_words(given: Any) -> list[tuple[Any, str]]:
-    """Pairs of a class and a word, in the order they were given.
+    """Pairs of a class and a word, in the given order.
 
     >>> check_seed_words({"oil": ["opec", "crude"]})
     [('oil', 'opec'), ('oil', 'crude')]
@@ -70,14 +70,14 @@ def read_seeds(
     weigh: Callable[[list[str]], Matrix],
     encode: Callable[[list[str], Matrix], Array | None] | None,
 ) -> tuple[Labels, Seeds]:
-    """Labels with the classes of the seed words, and the words that documents have.
+    """Labels with the classes of the seed words, and the seed words that are known terms.
 
     Parameters
     ----------
-    given : a mapping from classes to words
-    labels : of documents
-    weigh : from words to documents × terms
-    encode : from words and their rows to vectors, if there are vectors beside dCoT
+    given : mapping from classes to words
+    labels : labels of the documents
+    weigh : function from words to a matrix, words × terms
+    encode : function from words and their rows to vectors, if vectors are used
     """
     pairs = check_seed_words(given)
     rows = weigh([word for _, word in pairs])
@@ -94,7 +94,7 @@ def read_seeds(
 
 
 def _check_known(pairs: list[tuple[Any, str]], known: Array) -> None:
-    """Refuse a class none of whose words is in the documents; warn of other unknown words."""
+    """Raise an error for a class without known words; warn about other unknown words."""
     unknown = [word for (_, word), found in zip(pairs, known, strict=True) if not found]
     without = {name for name, _ in pairs}
     without -= {name for (name, _), found in zip(pairs, known, strict=True) if found}
@@ -111,7 +111,7 @@ def _check_known(pairs: list[tuple[Any, str]], known: Array) -> None:
 
 
 def _with_classes(labels: Labels, names: Iterable[Any]) -> Labels:
-    """The same labels, where documents may also have these classes."""
+    """The same labels, with additional classes."""
     known = labels.classes.tolist()
     new = [name for name in names if name not in known]
     if not new:
@@ -135,7 +135,7 @@ def _with_classes(labels: Labels, names: Iterable[Any]) -> Labels:
 
 
 def rows_of_columns(words: list[str], names: Array | None, dtype: Any) -> Matrix:
-    """A row for each word with a one in its column, for documents that came as a matrix."""
+    """A row for each word with a one in its column, if documents are a matrix."""
     if names is None:
         raise InvalidInputError(
             "seed words need the words of the columns: give texts, or a DataFrame whose columns "

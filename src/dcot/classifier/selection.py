@@ -1,11 +1,11 @@
-"""Choosing settings on few labels: closed-form leave-one-out, and a preference for the default.
+"""Select parameters with few labels: closed-form leave-one-out, and a preference for the default.
 
-The candidates form a star: the default, and the default with one setting changed. Each is judged by
-the squared error of predicting every labelled document from the others. With few labels these
-errors are noisy, and the candidate with the least error is often no better on other documents. So
-another one replaces the default only if it is better by more than three standard errors of the
-difference, document by document; and only which layers to use is chosen by default (with many
-labels also whether x is beside them), which costs nothing, because one fit serves all of them.
+The candidates are the default, and the default with one parameter changed. Each is evaluated by the
+squared error of predicting every labelled document from the others. With few labels these errors
+are noisy, and the candidate with the smallest error is often no better on other documents. So a
+candidate replaces the default only if it is better by more than three standard errors of the
+difference, document by document. Without a grid, only the layers are selected and, with many
+labels, whether x is one of the features. This is cheap, because one fit serves all candidates.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dcot.estimator import DCoT
 
 Array = NDArray[Any]
 
-# Values to try beside those of the vectorizer.
+# Values to try in addition to those of the vectorizer.
 GRID: dict[str, tuple[Any, ...]] = {
     "noise": (),
     "shrinkage": (),
@@ -37,20 +37,20 @@ GRID: dict[str, tuple[Any, ...]] = {
     "features": ("both layers", "layer 2", "x and both layers"),
     "embedding": (),
 }
-# Weights of vectors beside dCoT, if there are any; the first is the default.
+# Weights of the vectors relative to dCoT, if there are any; the first is the default.
 EMBEDDING_WEIGHTS = (0.5, 1.0, 2.0, 0.0)
 
 EVIDENCE = 3.0
-# x beside the layers helps from about this many labels on. Leave-one-out would take it sooner.
+# Number of labels from which x helps. Leave-one-out would select it with fewer labels.
 INPUT_FROM_LABELS = 2000
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Settings to be judged.
+    """Parameters to evaluate.
 
     ``noise`` and ``shrinkage`` are those of the first layer; ``embedding`` is the weight of the
-    vectors beside dCoT, 0 without any.
+    vectors relative to dCoT, 0 without vectors.
     """
 
     noise: float
@@ -68,7 +68,7 @@ class Candidate:
         return layers_and_output(self.features)[1]
 
     def options(self, base: FitOptions) -> FitOptions:
-        """The options of a fit; what is not chosen here is as in ``base``."""
+        """Options of a fit with these parameters; the others are those of ``base``."""
         depth = self.n_layers
         return replace(
             base,
@@ -79,7 +79,7 @@ class Candidate:
         )
 
     def parameters(self, dcot: DCoT | None = None) -> dict[str, Any]:
-        """The same as parameters of ``DCoT``; what is not chosen here is as in ``dcot``."""
+        """The same as parameters of ``DCoT``; the others are those of ``dcot``."""
         options = self.options(base_options(DCoT() if dcot is None else dcot))
         return {
             "noise": options.noise,
@@ -122,7 +122,7 @@ def features_of(n_layers: int, output: str) -> str:
 
 
 def base_options(dcot: DCoT) -> FitOptions:
-    """The options that candidates share: those of ``dcot``, for as many layers as may be tried."""
+    """Options that all candidates share: those of ``dcot``, with the maximum number of layers."""
     if dcot.n_components is not None:
         raise InvalidParameterError(
             f"n_components must be None in a classifier, got {dcot.n_components!r}: it learns "
@@ -138,10 +138,10 @@ def base_options(dcot: DCoT) -> FitOptions:
 def candidates_for(
     dcot: DCoT, grid: Mapping[str, Sequence[Any]] | None = None, embedded: bool = False
 ) -> list[Candidate]:
-    """The settings of ``dcot`` first, then one change at a time; each with all features.
+    """The parameters of ``dcot`` first, then one change at a time; each with all features.
 
-    ``grid`` replaces values of ``GRID``; its first values come before the settings of ``dcot``.
-    With ``embedded`` there are vectors beside dCoT.
+    ``grid`` replaces values of ``GRID``; its first values replace those of ``dcot`` as the default.
+    ``embedded`` says whether there are vectors in addition to dCoT.
     """
     own = dcot._fit_options()
     start = {
@@ -171,7 +171,7 @@ def candidates_for(
 def for_layers(
     candidates: Sequence[Candidate], grid: Mapping[str, Sequence[Any]] | None, n_layers: int
 ) -> list[Candidate]:
-    """Those that a representation of so many layers, which is not learned again, can serve."""
+    """Candidates that are possible with a fitted representation of this many layers."""
     fixed = {"noise", "shrinkage", "n_prototypes"} & set(grid or {})
     if fixed:
         raise InvalidParameterError(
@@ -183,7 +183,7 @@ def for_layers(
 
 
 def for_labels(candidates: Sequence[Candidate], n_labelled: int) -> list[Candidate]:
-    """Those worth trying with this many labels: x only with many, or if the default has it."""
+    """Candidates for this many labels: x only with many, or if the default has it."""
     default = candidates[0].features
     return [
         candidate
@@ -204,7 +204,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
 
 
 def read_grid(grid: Mapping[str, Sequence[Any]] | None) -> dict[str, tuple[Any, ...]]:
-    """Values to choose from, checked."""
+    """Check a grid and return its values."""
     if not isinstance(grid, Mapping | None):
         raise InvalidTypeError(f"grid must be a mapping from settings to values, got {grid!r:.80}")
     found = {}
@@ -224,19 +224,19 @@ def read_grid(grid: Mapping[str, Sequence[Any]] | None) -> dict[str, tuple[Any, 
     return found
 
 
-# -- the choice ---------------------------------------------------------------------------------
+# -- selection ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SelectionResult:
-    """What was tried and what was chosen.
+    """The candidates and the selected one.
 
     Attributes
     ----------
     candidates : the default first
-    ridges : a classifier for each, with its leave-one-out decisions
-    best_index : which one was chosen
-    fitted : the representation of the chosen one
+    ridges : a classifier for each candidate, with its leave-one-out decisions
+    best_index : index of the selected candidate
+    fitted : representation of the selected candidate
     """
 
     candidates: Sequence[Candidate]
@@ -261,16 +261,16 @@ def select(
     beside: Array | None = None,
     judged: int | None = None,
 ) -> SelectionResult:
-    """Judge candidates on labelled documents.
+    """Evaluate candidates on labelled documents.
 
     Parameters
     ----------
     fits : candidates that share layers, with these layers; the default first
-    labelled : documents to judge by
-    targets : of these, documents × targets
-    weights : of these
-    beside : inner products of the vectors beside dCoT, of the same documents, or None
-    judged : how many of the labelled documents, the first ones, are judged; default all
+    labelled : labelled documents
+    targets : their targets, documents × targets
+    weights : their weights
+    beside : inner products of their vectors, or None
+    judged : number of documents, from the first, that are evaluated; by default all
     """
     order: list[Candidate] = []
     ridges: list[KernelRidge] = []
@@ -294,10 +294,10 @@ def select(
 def fits_of(
     X: Matrix, multiplicity: Array | None, candidates: Sequence[Candidate], base: FitOptions
 ) -> Iterator[tuple[list[Candidate], FittedDCoT]]:
-    """Candidates that share layers, with these, learned from documents.
+    """Candidates that share layers, with these layers, fitted to documents.
 
-    ``multiplicity`` is how often each document counts; ``base`` has the settings that are not
-    chosen. Noise levels are solved together.
+    ``multiplicity`` is the weight of each document; ``base`` has the parameters that are not
+    selected. All noise levels are solved together.
     """
     shared: dict[tuple[float, float, int], list[Candidate]] = {}
     for candidate in candidates:
@@ -317,20 +317,20 @@ def _kernels(X: Matrix, made: Representation) -> list[Array]:
 
 
 def _blocks(candidate: Candidate) -> list[int]:
-    """Which of ``_kernels`` are added for a candidate's features."""
+    """Indices of the ``_kernels`` that are added for the features of a candidate."""
     depth, output = candidate.n_layers, candidate.output
     return [depth] if output == "last" else list(range(0 if output == "concat" else 1, depth + 1))
 
 
 def unit_rows(X: Matrix) -> Matrix:
-    """Documents of length one; empty ones stay empty."""
+    """Documents scaled to length one; empty ones stay empty."""
     squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
     lengths = np.sqrt(np.asarray(squares).ravel())
     return scale_rows(X, np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0))
 
 
 def input_kernel(X: Matrix) -> Array:
-    """Cosines of the documents as they came: what TF-IDF sees."""
+    """Cosines of the documents in the input: the kernel of TF-IDF."""
     unit = unit_rows(X)
     product = unit @ unit.T
     return np.asarray(product.toarray() if sp.issparse(product) else product)
@@ -341,7 +341,7 @@ def _best(ridges: Sequence[KernelRidge]) -> int:
 
 
 def best_of(losses: Array, weights: Array) -> int:
-    """The least error, if it beats the default's by more than ``EVIDENCE`` standard errors; else 0.
+    """The candidate with the smallest error if it is significantly better than the first; else 0.
 
     ``losses`` are candidates × documents; the first candidate is the default.
     """
@@ -356,9 +356,9 @@ def best_of(losses: Array, weights: Array) -> int:
 
 
 def cv_results(result: SelectionResult, targets: Array, exclusive: bool) -> dict[str, Any]:
-    """``cv_results_`` in the shape of GridSearchCV's, the scores by leave-one-out.
+    """``cv_results_`` in the format of GridSearchCV, with leave-one-out scores.
 
-    Scores are NaN where there was nothing to judge by.
+    Scores are NaN if there are no labelled documents.
     """
     rows = [asdict(candidate) for candidate in result.candidates]
     errors = np.array([ridge.error for ridge in result.ridges])

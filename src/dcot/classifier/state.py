@@ -1,7 +1,7 @@
-"""A ``FittedClassifier`` as arrays and JSON, and back.
+"""Convert a ``FittedClassifier`` to arrays and JSON, and back.
 
-The documents it learned from are not in it. It predicts, explains and reports as before, and can be
-refitted with more labels on the same representation.
+The documents of the fit are not saved. After loading, the classifier predicts, explains and reports
+as before, and can be refitted with more labels on the same representation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MEASURED = ("param_strength", "mean_test_score", "mean_test_error", "std_test_e
 def add_classifier(
     contents: Contents, fitted: FittedClassifier, parameters: Mapping[str, Any], from_text: bool
 ) -> None:
-    """Put a classifier on top of the representation that ``contents`` holds."""
+    """Add a classifier to ``contents``, which holds its representation."""
     contents.settings = {
         "parameters": encode_parameters(parameters, _ADVICE),
         "from_text": from_text,
@@ -76,7 +76,7 @@ def add_classifier(
 
 
 def _add_embedding(contents: Contents, embedding: Embedding | None) -> dict[str, Any] | None:
-    """The vectors of the model's own terms; of an encoder, what it makes of a few texts."""
+    """Add the vectors of the terms or, for an encoder, those of a few texts."""
     if embedding is None:
         return None
     contents.arrays["embedding.mean"] = embedding.mean
@@ -101,7 +101,7 @@ def _estimate_settings(estimate: Estimate) -> dict[str, Any]:
 
 
 def classifier_facts(fitted: FittedClassifier, estimator: Any) -> list[tuple[str, str]]:
-    """The lines of the model card."""
+    """Lines of the model card."""
     estimate, chosen, dcot = fitted.estimate, fitted.candidate, fitted.dcot
     names = [str(name) for name in fitted.classes[:20]]
     more = f" and {len(fitted.classes) - 20:,} more" if len(fitted.classes) > 20 else ""
@@ -174,7 +174,7 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
         intercept=contents.array("intercept", (len(classes),)),
         strength=np.nan if strength is None else setting(settings, "strength", float),
         alpha=setting(settings, "alpha", float),
-        estimator=None,  # its coefficients are all that is needed
+        estimator=None,  # only its coefficients are needed
         temperature=setting(settings, "temperature", float),
         calibrated=setting(settings, "calibrated", bool),
         estimate=estimate,
@@ -184,7 +184,7 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
         n_documents=count(settings, "n_documents"),
         n_labelled=count(settings, "n_labelled"),
         known_terms=contents.array("known_terms", (dcot.n_terms,), "b"),
-        labelled_rows=None,  # nobody's documents are in a model
+        labelled_rows=None,  # documents are not saved
         held_out=None,
     )
 

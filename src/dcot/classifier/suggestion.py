@@ -1,10 +1,10 @@
-"""Which documents to label next: uncertain themselves, and informative about other uncertain ones.
+"""Select documents to label next: uncertain, and informative about other uncertain ones.
 
-The ridge classifier is also a Gaussian process, so what a label would teach is known before it is
-given: labelling document i takes C_ij² / (C_ii + α) off the variance of document j, where C is the
-covariance given the labels so far. A document's worth is that gain, summed over a sample of the
-documents with their uncertainty as weight, times its own uncertainty. Each choice conditions C, so
-that the next one is about something else.
+The ridge classifier is also a Gaussian process, so the effect of a label is known beforehand:
+labelling document i reduces the variance of document j by C_ij² / (C_ii + α), where C is the
+covariance given the labels so far. The value of a document is the sum of these reductions over a
+sample of documents, weighted by their uncertainty, times its own uncertainty. C is updated after
+each selected document, so that the next one is different.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dcot.errors import InvalidInputError
 
 Array = NDArray[Any]
 
-# Candidates and the documents they are to inform: n² memory and work for each suggestion.
+# Number of candidates: each suggestion needs n² memory and time.
 POOL_DOCUMENTS = 2000
 
 
@@ -43,10 +43,10 @@ def suggest_rows(documents: Documents, fitted: FittedClassifier, k: int, generat
 
 
 def uncertainty(decisions: Array, exclusive: bool) -> Array:
-    """Between 0 and 1, large where the best two classes are close.
+    """Uncertainty of decisions, from 0 to 1, large if the best two classes are close.
 
-    The scale is the median margin of the documents themselves, so that neither the number of
-    classes nor the strength of the classifier matters.
+    The scale is the median margin of the documents, so that neither the number of classes nor the
+    regularisation of the classifier matters.
 
     >>> uncertainty(np.array([[1.0, 1.0], [1.0, -1.0], [1.0, -1.0]]), True).round(2).tolist()
     [1.0, 0.37, 0.37]
@@ -61,7 +61,7 @@ def uncertainty(decisions: Array, exclusive: bool) -> Array:
 
 
 def candidates(doubt: Array, generator: Any, at_least: int = 1) -> Array:
-    """Positions of about ``POOL_DOCUMENTS``: the most doubtful half, and a random half."""
+    """Positions of about ``POOL_DOCUMENTS`` documents: half most uncertain, half random."""
     n, half = len(doubt), max(POOL_DOCUMENTS // 2, at_least)
     if n <= 2 * half:
         return np.arange(n)
@@ -73,20 +73,20 @@ def candidates(doubt: Array, generator: Any, at_least: int = 1) -> Array:
 def most_informative(
     pool: Sequence[Matrix], labelled: Sequence[Matrix], doubt: Array, alpha: float, k: int
 ) -> Array:
-    """Positions of k rows of ``pool``, the most worth first.
+    """Positions of k rows of ``pool``, the most informative first.
 
     Parameters
     ----------
-    pool, labelled : features of the candidates and of the documents with labels, in parts
+    pool, labelled : features of the candidates and of the labelled documents, in blocks of columns
     doubt : ``uncertainty`` of the candidates
-    alpha : strength of the ridge
+    alpha : regularisation of the ridge
     """
     prior = products(pool, pool).astype(np.float64)
     covariance = _conditioned(prior, pool, labelled, alpha)
     lengths = np.sqrt(np.maximum(prior.diagonal(), 0.0))
     chosen: list[int] = []
     free = np.ones(len(prior), dtype=bool)
-    new = free.copy()  # no copy of a chosen one: these come last
+    new = free.copy()  # copies of selected documents come last
     for _ in range(k):
         variance = np.maximum(covariance.diagonal(), 0.0)
         worth = doubt * (doubt @ covariance**2) / (variance + alpha)

@@ -1,4 +1,4 @@
-"""Tables of word vectors: files and mappings, of which only the words asked for are kept."""
+"""Read word vectors from files and mappings; only the requested words are kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GENSIM = "read it with gensim, KeyedVectors.load_word2vec_format(path, binary=T
 
 
 def look_up(table: Any, terms: Sequence[str]) -> Array:
-    """Vectors of terms, a row each; zero where the table does not have the term.
+    """Vectors of terms, one row each; zero if the table does not have the term.
 
     A term of several words, such as ``new york``, is also looked for as ``new_york``.
 
@@ -53,7 +53,7 @@ def look_up(table: Any, terms: Sequence[str]) -> Array:
                 f"{name}: the vector of {terms[row]!r} has {len(vector)} numbers, but others have "
                 f"{vectors.shape[1]}"
             )
-        if not seen[row]:  # of a word that is there twice, the first
+        if not seen[row]:  # the first entry of a word counts
             vectors[row], seen[row] = vector, True
     if vectors is None:
         raise InvalidInputError(
@@ -79,7 +79,7 @@ def _checked(name: str, word: str, values: Any) -> Array:
 
 
 def _text_rows(path: Path, places: dict[str, int]) -> Iterator[tuple[int, Any]]:
-    """Rows and their numbers, line by line; numbers of other words are not read."""
+    """Rows and their values, line by line; the values of other words are not parsed."""
     wanted = {word.encode(): row for word, row in places.items()}
     with _opened(path) as file:
         for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE), b""), 1):
@@ -124,7 +124,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _safetensors_rows(path: Path, places: dict[str, int]) -> Iterator[tuple[int, Any]]:
-    """One matrix, whose words are a JSON list under "words" in the file's metadata."""
+    """Read one matrix; its words are a JSON list under "words" in the metadata of the file."""
     from safetensors import SafetensorError, safe_open
 
     try:
