@@ -70,10 +70,10 @@ def paired_p_value(
     >>> paired_p_value([0.5, 0.4, 0.9], [0.5, 0.4, 0.9])
     1.0
     """
-    left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    if left.ndim != 1 or left.shape != right.shape or not len(left):
+    one, other = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    if one.ndim != 1 or one.shape != other.shape or not len(one):
         raise InvalidInputError("expected two lists with a score for each query")
-    difference = left - right
+    difference = one - other
     rng = np.random.default_rng(seed)
     found, extreme = abs(difference.mean()) - 1e-12, 0
     step = max(1, 4_000_000 // len(difference))

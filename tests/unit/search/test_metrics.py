@@ -45,5 +45,6 @@ def test_p_values():
         found, expected = paired_p_value(left, right), ttest_rel(left, right).pvalue
         assert found == pytest.approx(expected, abs=0.03)
     assert paired_p_value([1.0] * 20, [0.0] * 20) < 0.001
-    with pytest.raises(DcotError):
-        paired_p_value([], [])
+    for left, right in (([], []), ([1.0, 0.5], [1.0])):
+        with pytest.raises(DcotError):
+            paired_p_value(left, right)
