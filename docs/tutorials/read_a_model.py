@@ -7,7 +7,7 @@ dCoT has no hidden units. Every weight connects two words, so you can read a mod
 # ## What does a word mean?
 #
 # Fit a vectorizer; it needs no labels. Then ask for a word. The answer is the frequent
-# words (*prototypes*) that the model rebuilds from a document with this one word.
+# words (*prototypes*) that the model reconstructs from a document with this one word.
 from dcot import DCoTVectorizer, datasets, plots
 
 texts = datasets.load("everyday").texts

@@ -35,7 +35,7 @@ PROTOCOL = (
     "other labels. dCoT is DCoTClassifier as a user calls it, on texts if there are any. The "
     "settings of every rival are searched by the rule of DCoTClassifier: leave-one-out of a ridge "
     f"classifier on at most {MAX_COMPARED} labelled documents. Another setting replaces the "
-    "default only if it is better by more than one standard error. All use the class weights of "
+    "default only if it is better by more than three standard errors. All use the class weights of "
     "DCoTClassifier. The strength of the ridge is chosen by leave-one-out, and the C of the linear "
     "SVM by cross-validation on the labelled documents. Representations are learned once, without "
     "labels, from all training documents. Rivals count words of two or more letters, without "

@@ -14,6 +14,7 @@ from dcot.bench.experiments.accuracy import ALL, FEW_LABELS, NAME, PUBLISHED, UN
 from dcot.bench.protocol import CLASSIFIERS, RIDGE, SVM
 from dcot.bench.report.results import (
     METRICS,
+    Gain,
     Results,
     best_of,
     gain,
@@ -212,7 +213,7 @@ def _published(results: Results) -> Iterator[Table]:
             mine = where(found, system=name, classifier=classifier)
             if mine:
                 by_corpus = {c.key["corpus"]: f"{100 * c.result['accuracy']:.2f}" for c in mine}
-                cells = [by_corpus.get(corpus, "failed") for corpus in known]
+                cells = [by_corpus.get(corpus, "not measured") for corpus in known]
                 rows.append([title_of(mine[0]), *cells, "measured here"])
     first = len(rows)
     for other in PUBLISHED_FIGURES:
@@ -305,8 +306,8 @@ def _retrieval(results: Results) -> Iterator[Table]:
         if retrieval.DEFAULT in found and retrieval.BASELINE in found:
             ours, theirs = found[retrieval.DEFAULT], found[retrieval.BASELINE]
             one, other = (np.array(side["ndcg_by_query"]) for side in (ours, theirs))
-            p = paired_p_value(one, other)
-            gap = f"{points(100 * float(np.mean(one - other)))} (p {p:.2f})"
+            ahead = Gain(100 * float(np.mean(one - other)), paired_p_value(one, other))
+            gap = f"{points(ahead.points)} ({ahead.tested.removeprefix(', ')})"
         row = [f"{value:.1f}" if value >= 0 else "failed" for value in scores]
         rows.append([corpus, *row, gap])
     if rows:
