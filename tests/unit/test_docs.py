@@ -92,8 +92,10 @@ def test_links_lead_somewhere(page):
 
 
 def anchors(page: Path) -> set[str]:
-    """Of the headings, as mkdocs makes them."""
+    """Of the headings, as mkdocs makes them, with those of an included page."""
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    for included in re.findall(r"^\[.+\]\((experiments/.+)\)$", text, re.M):
+        text += (DOCS / included).read_text()
     titles = re.findall(r"^#+ (.+)$", text, re.M)
     return {re.sub(r"[^\w]+", "-", title.lower()).strip("-") for title in titles}
 
@@ -120,18 +122,29 @@ def test_accuracies_of_systems_are_printed_on_one_page_only():
 
 
 def test_figures_for_programs_agree_with_the_page():
-    """Where the page was written with figures for programs, they say the same."""
+    """Every accuracy and macro-F1 of the tables by number of labels is in figures.json."""
     folder = DOCS / "experiments"
-    if not (folder / "figures.json").exists():
-        pytest.skip("results of an earlier run, without figures for programs")
-    page = (folder / "results.md").read_text()
     identity = ("corpus", "system", "classifier", "learned", "labels", "metric")
-    seen = set()
+    most, known = {}, {}
     for figure in json.loads((folder / "figures.json").read_text())["figures"]:
-        key = tuple(str(figure[name]) for name in identity)
-        assert key not in seen
-        seen.add(key)
-        assert f"{figure['mean']:.1f}" in page
+        key = tuple(figure[name] for name in identity)
+        assert key not in known
+        known[key] = figure["mean"]
+        if figure["labels"] == "all":
+            most[figure["corpus"]] = figure["learned"]  # all training documents
+    title = r"\*\*(Accuracy|Macro-F1) \(%\), (\S+); (ridge|linear SVM).*\*\*\n\n((?:\|.*\n)+)"
+    compared = 0
+    for metric, corpus, classifier, table in re.findall(title, (folder / "results.md").read_text()):
+        rows = [[cell.strip(" *") for cell in row.split("|")[1:-1]] for row in table.splitlines()]
+        for system, *cells in rows[2:]:
+            for labels, cell in zip(rows[0][1:], cells, strict=True):
+                if " against " not in system:
+                    key = (corpus, system, {"ridge": "ridge"}.get(classifier, "SVM"), most[corpus])
+                    budget = labels if labels == "all" else int(labels)
+                    mean = known[(*key, budget, {"Accuracy": "accuracy"}.get(metric, "macro_f1"))]
+                    assert abs(float(cell.split(" ±")[0]) - mean) < 0.0501, (system, cell)
+                    compared += 1
+    assert compared > 500
 
 
 def test_functions_named_beside_formulas_exist():
