@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -262,3 +263,9 @@ def test_where_the_server_listens():
         listen("nowhere.invalid", 0)
     with listen("127.0.0.1", None) as usual, listen("127.0.0.1", None) as other:
         assert usual.getsockname()[1] != other.getsockname()[1]  # a free one, if it is in use
+
+
+def test_small_answers_are_sent_at_once():
+    """asyncio turns off the delay of small packets only for sockets with this protocol."""
+    with listen("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
