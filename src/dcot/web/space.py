@@ -25,7 +25,7 @@ from dcot.core.representation import Representation
 from dcot.errors import DcotError
 from dcot.text.readers import as_texts
 from dcot.vectorizer import DCoTVectorizer
-from dcot.web.shading import shares_of
+from dcot.web.shading import WordColumns
 
 Array = NDArray[Any]
 
@@ -143,7 +143,11 @@ class Space:
 
     def shares_of(self, words: Sequence[str], shares: Mapping[int, float]) -> list[float]:
         """The shares of words as they stand in a text, by the columns of their terms."""
-        return shares_of(self.vectorizer.counter_, words, shares)
+        return self._words.shares_of(words, shares)
+
+    @cached_property
+    def _words(self) -> WordColumns:
+        return WordColumns(self.vectorizer.counter_)
 
 
 def in_double_precision(layers: Sequence[Layer]) -> tuple[Layer, ...]:
