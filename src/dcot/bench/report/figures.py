@@ -130,8 +130,12 @@ def _curves(cells: list[Cell], metric: str) -> dict[str, dict[int, Any]]:
 
 
 def _alike(panels: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same systems in all panels, so that each keeps its style; some may be empty."""
+    """The same systems in all panels, so that each keeps its style; some may be empty.
+
+    Ours is last, which is drawn boldest.
+    """
     names = list(dict.fromkeys(name for curves in panels for name in curves))
+    names.sort(key=lambda name: name in (OURS, FEATURES))
     return [{name: curves.get(name, {}) for name in names} for curves in panels]
 
 
