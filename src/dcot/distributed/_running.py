@@ -114,11 +114,19 @@ def _in_use(distributed: Any) -> Any:
         return None
 
 
+# A cluster closes a worker for good if it is just restarting this long after it was lost before.
+# Then a worker that is killed twice is missing, and there may be none left.
+KEEP_WORKERS = {"distributed.deploy.lost-worker-timeout": "365 days"}
+
+
 @contextmanager
 def _local(distributed: Any) -> Iterator[Any]:
     """Start a cluster of processes that only this machine can reach."""
+    import dask
+
     options = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1}
     with (
+        dask.config.set(KEEP_WORKERS),
         distributed.LocalCluster(n_workers=n_cores(), processes=True, **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

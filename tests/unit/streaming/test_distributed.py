@@ -70,6 +70,7 @@ def client():
     settings = {
         "distributed.scheduler.worker-ttl": "60s",  # other work may keep a worker from answering
         "distributed.comm.timeouts.connect": "10s",
+        **_running.KEEP_WORKERS,
         "distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": 1,
     }
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
