@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
 from dcot.text import TermCounter
 
 MAX_SHOWN = 20_000  # characters of a document that a page shows
-MAX_KNOWN = 200_000  # words whose columns are kept
 _WORD = re.compile(r"\w+")
 
 Piece = tuple[str, float]
@@ -43,28 +40,12 @@ def shaded(text: str, shares: Callable[[Sequence[str]], Sequence[float]]) -> lis
     return pieces
 
 
-class WordColumns:
-    """The columns of the terms of words as they stand in texts; words seen before are kept."""
-
-    def __init__(self, counter: TermCounter) -> None:
-        self._counter = counter
-        self._known: dict[str, list[int]] = {}
-
-    def shares_of(self, words: Sequence[str], shares: Mapping[int, float]) -> list[float]:
-        """The shares of words, by the columns of their terms."""
-        if not words or not shares:
-            return [0.0] * len(words)
-        columns = self._columns(words)
-        return [sum(shares.get(column, 0.0) for column in columns[word]) for word in words]
-
-    def _columns(self, words: Sequence[str]) -> dict[str, list[int]]:
-        known = self._known  # other threads may add to it, or replace it
-        new = [word for word in words if word not in known]
-        if new:
-            if len(known) + len(new) > MAX_KNOWN:
-                known = {word: known[word] for word in words if word in known}
-            counts = self._counter.transform(new)
-            rows = np.split(counts.indices, counts.indptr[1:-1])
-            known.update(zip(new, (row.tolist() for row in rows), strict=True))
-            self._known = known
-        return known
+def shares_of(
+    counter: TermCounter, words: Sequence[str], shares: Mapping[int, float]
+) -> list[float]:
+    """The shares of words as they stand in a text, by the columns of their terms."""
+    if not words or not shares:
+        return [0.0] * len(words)
+    counts = counter.transform(list(words))
+    spans = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
+    return [sum(shares.get(int(k), 0.0) for k in counts.indices[i:j]) for i, j in spans]

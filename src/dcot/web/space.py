@@ -25,7 +25,7 @@ from dcot.core.representation import Representation
 from dcot.errors import DcotError
 from dcot.text.readers import as_texts
 from dcot.vectorizer import DCoTVectorizer
-from dcot.web.shading import WordColumns
+from dcot.web.shading import shares_of
 
 Array = NDArray[Any]
 
@@ -143,11 +143,7 @@ class Space:
 
     def shares_of(self, words: Sequence[str], shares: Mapping[int, float]) -> list[float]:
         """The shares of words as they stand in a text, by the columns of their terms."""
-        return self._words.shares_of(words, shares)
-
-    @cached_property
-    def _words(self) -> WordColumns:
-        return WordColumns(self.vectorizer.counter_)
+        return shares_of(self.vectorizer.counter_, words, shares)
 
 
 def in_double_precision(layers: Sequence[Layer]) -> tuple[Layer, ...]:

@@ -27,7 +27,7 @@ from dcot.web.explore.projection import REFINED, principal, project
 from dcot.web.explore.report import Confusion, confusion_of, model_report
 from dcot.web.explore.subject import Corpus, Subject
 from dcot.web.labels import LabelStore, check_name
-from dcot.web.shading import Piece, WordColumns, shaded
+from dcot.web.shading import Piece, shaded, shares_of
 from dcot.web.space import in_double_precision, with_layers
 
 Array = NDArray[Any]
@@ -347,8 +347,5 @@ class Explorer:
     def pieces(self, text: str, columns: Array, shares: Array) -> list[Piece]:
         """A text for the page to shade, by the shares of its terms."""
         by_column = dict(zip(columns.tolist(), np.asarray(shares).tolist(), strict=True))
-        return shaded(text, lambda words: self._words.shares_of(words, by_column))
-
-    @cached_property
-    def _words(self) -> WordColumns:
-        return WordColumns(self.subject.vectorizer.counter_)
+        counter = self.subject.vectorizer.counter_
+        return shaded(text, lambda words: shares_of(counter, words, by_column))
