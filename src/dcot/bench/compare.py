@@ -48,6 +48,7 @@ def run(
     svm: bool = False,
     encoder: str | os.PathLike[str] | None = None,
     static_embeddings: bool = False,
+    setfit: bool = False,
     docs: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress = silent,
@@ -66,6 +67,7 @@ def run(
         all labels of a large corpus a run takes much longer
     svm : also try a linear SVM on the features of each system
     encoder, static_embeddings : pretrained rivals, see `dcot.bench.paper.run`
+    setfit : also fine-tune the encoder with SetFit, which takes minutes for each draw
     docs : folder for the tables as Markdown, ``compare-NAME.md``
     workers : number of processes; by default one per core
     progress : called with a message and the fraction that is done
@@ -93,7 +95,7 @@ def run(
         svm_systems=svm_systems,
     )
     folder = Path(out)
-    extra = extra_systems(encoder, static_embeddings)
+    extra = extra_systems(encoder, static_embeddings, setfit)
     context = Context(profile, folder / "features", data, extra, given={task.name: task})
     planned = list(jobs(context, [COMPARE]))
     title = f"Few labels on {task.name}: a comparison"

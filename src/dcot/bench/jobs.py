@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from dcot.bench.profiles import Profile
 from dcot.bench.protocol import SEED
 from dcot.bench.store import Key, Result, Store
-from dcot.bench.systems import SYSTEMS, Classifier, Setting, System
+from dcot.bench.systems import SYSTEMS, Classifier, Setting, Supervised, System
 from dcot.bench.systems.base import SEED as SYSTEMS_SEED
 from dcot.bench.tasks import SAMPLE_SEED, DataDir, Task, load_task
 from dcot.errors import DatasetMissingError
@@ -59,7 +59,7 @@ class Context:
     profile: Profile
     cache: Path
     data: DataDir = None
-    extra: dict[str, System | Classifier] = field(default_factory=dict)
+    extra: dict[str, System | Supervised] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     given: dict[str, Task] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Context:
         if text not in self.notes:
             self.notes.append(text)
 
-    def system(self, name: str) -> System | Classifier:
+    def system(self, name: str) -> System | Supervised:
         """A system by its name, including pretrained ones."""
         return Classifier() if name == Classifier.name else {**SYSTEMS, **self.extra}[name]
 
@@ -122,7 +122,7 @@ class Context:
     def settings(self, name: str) -> list[Setting]:
         """Settings to search; for dCoT, which selects its own, its parameters."""
         system = self.system(name)
-        if isinstance(system, Classifier):
+        if isinstance(system, Supervised):
             return [system.parameters(self.profile.size)]
         return system.settings(self.profile.size)
 

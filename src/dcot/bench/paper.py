@@ -18,7 +18,7 @@ from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.report.tables import Table
 from dcot.bench.report.writing import TITLE
 from dcot.bench.store import Store
-from dcot.bench.systems import Classifier, Encoder, StaticEmbeddings, System
+from dcot.bench.systems import Classifier, Encoder, SetFit, StaticEmbeddings, Supervised, System
 from dcot.datasets._files import search_dirs
 from dcot.errors import InvalidParameterError
 from dcot.runtime.extras import require
@@ -173,13 +173,17 @@ def read_only(only: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def extra_systems(
-    encoder: str | os.PathLike[str] | None, static_embeddings: bool
-) -> dict[str, System | Classifier]:
+    encoder: str | os.PathLike[str] | None, static_embeddings: bool, setfit: bool = False
+) -> dict[str, System | Supervised]:
     """The pretrained rivals of a run, and dCoT with the vectors of each."""
     pretrained: list[System] = []
     if encoder is not None:
         pretrained.append(Encoder(Path(encoder)))
     if static_embeddings:
         pretrained.append(StaticEmbeddings())
-    found: dict[str, System | Classifier] = {system.name: system for system in pretrained}
+    found: dict[str, System | Supervised] = {system.name: system for system in pretrained}
+    if setfit:
+        if encoder is None:
+            raise InvalidParameterError("setfit needs an encoder to fine-tune: name its folder")
+        found[SetFit.name] = SetFit(Path(encoder))
     return found | {system.name: system for system in map(Classifier, pretrained)}

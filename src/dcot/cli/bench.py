@@ -135,6 +135,9 @@ def compare(
     svm: Annotated[
         bool, o.option("Also try a linear SVM on the features of each system.", "--svm")
     ] = False,
+    setfit: Annotated[
+        bool, o.option("Also fine-tune the encoder with SetFit: minutes per draw.", "--setfit")
+    ] = False,
     output: Annotated[Path, _Out] = Path("compare-output"),
     docs: Annotated[
         Path | None, o.option("Also write the tables as Markdown.", metavar="FOLDER")
@@ -160,6 +163,7 @@ def compare(
         systems=system,
         draws=draws,
         svm=svm,
+        setfit=setfit,
         docs=docs,
         **vars(running),
         progress=session.progress,

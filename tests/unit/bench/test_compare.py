@@ -61,6 +61,11 @@ def test_all_labels_are_used_only_if_asked(corpus, tmp_path, budgets, expected):
     assert {cell.key["labels"] for cell in done.results.cells} == expected
 
 
+def test_setfit_needs_an_encoder(table, tmp_path):
+    with pytest.raises(DcotError, match="setfit needs an encoder to fine-tune"):
+        compare.run(table, text="body", label="queue", out=tmp_path, setfit=True)
+
+
 def test_columns_have_to_be_named(table, tmp_path):
     with pytest.raises(DcotError, match=r"label=\.\.\. .* text=\.\.\."):
         compare.run(table, out=tmp_path, workers=1)

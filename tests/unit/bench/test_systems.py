@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 
 from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
-from dcot.bench.systems import SYSTEMS, Classifier, Encoder, StaticEmbeddings
+from dcot.bench.systems import SYSTEMS, Classifier, Encoder, SetFit, StaticEmbeddings
 from dcot.bench.systems.autoencoders import SdaStack
 from dcot.classifier import embedding
 
@@ -153,6 +153,42 @@ def test_models_of_one_name_are_distinguished(tmp_path):
         (folder / "model.safetensors").write_bytes(content)
         settings.append(Encoder(folder).settings("full"))
     assert settings[0] == settings[2] != settings[1]
+
+
+def test_setfit_is_trained_on_the_labelled_texts(task, documents, tmp_path, monkeypatch):
+    learned, wanted = documents
+    labels = [label if row % 5 == 0 else None for row, label in enumerate(task.labels[task.train])]
+    trained = {}
+
+    class SetFitModel:
+        @classmethod
+        def from_pretrained(cls, path, labels):
+            trained.update(path=path, names=labels)
+            return cls()
+
+        def predict(self, texts):
+            return [trained["names"][-1]] * len(texts)
+
+    class Trainer:
+        def __init__(self, model, options, train_dataset):
+            trained.update(options=options, data=train_dataset)
+
+        def train(self):
+            trained["done"] = True
+
+    setfit = types.SimpleNamespace(SetFitModel=SetFitModel, Trainer=Trainer, TrainingArguments=dict)
+    Dataset = types.SimpleNamespace(from_dict=dict)
+    monkeypatch.setitem(sys.modules, "setfit", setfit)
+    monkeypatch.setitem(sys.modules, "datasets", types.SimpleNamespace(Dataset=Dataset))
+    system = SetFit(tmp_path)
+    found, _ = system.predict(system.learn(learned), learned, labels, wanted)
+    known = [(text, label) for text, label in zip(learned.texts, labels, strict=True) if label]
+    assert trained["done"]
+    assert trained["path"] == str(tmp_path)
+    assert trained["names"] == sorted({label for _, label in known})
+    assert trained["data"]["text"] == [text for text, _ in known]
+    assert [trained["names"][i] for i in trained["data"]["label"]] == [label for _, label in known]
+    assert list(found) == [trained["names"][-1]] * len(wanted)
 
 
 def test_missing_encoders_say_what_to_do(documents, tmp_path, monkeypatch):

@@ -32,7 +32,7 @@ from dcot.bench.protocol import (
     svm_predictions,
 )
 from dcot.bench.store import PROTOCOL, Key, Result
-from dcot.bench.systems import FEATURES, OURS, Classifier, Setting, System
+from dcot.bench.systems import FEATURES, OURS, Setting, Supervised, System
 from dcot.bench.tasks import Documents, Task
 from dcot.runtime.files import write_atomically
 
@@ -134,7 +134,7 @@ def _has(context: Context, name: str, classifier: str) -> bool:
     if classifier == RIDGE:
         return name != FEATURES
     tried = context.profile.svm_systems
-    others = name in context.extra and not isinstance(context.system(name), Classifier)
+    others = name in context.extra and not isinstance(context.system(name), Supervised)
     return name in tried or (others and bool(tried))
 
 
@@ -156,7 +156,7 @@ def _predicted(
     n = len(task.train) + len(task.test)
     system = context.system(name)
     labels = [len(task.train) if key["labels"] == ALL else key["labels"] for key in keys]
-    if isinstance(system, Classifier):
+    if isinstance(system, Supervised):
         fits = (n * 0.3 + 10 * min(b, 1500) + 6 * b for b in labels)
         return (size * system.seconds + sum(fits)) / 1000, 4e9
     settings = context.settings(name)
@@ -183,8 +183,8 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
         return
     rows = learned_rows(task, options["learned"], options["part"])
     system = context.system(options["system"])
-    if isinstance(system, Classifier):
-        yield from _classifier_cells(context, task, system, rows, missing)
+    if isinstance(system, Supervised):
+        yield from _supervised_cells(context, task, system, rows, missing)
     else:
         yield from _representation_cells(context, task, system, rows, missing)
 
@@ -205,8 +205,8 @@ def _labelled(task: Task, key: Key) -> Array:
     return order if key["labels"] == ALL else order[: key["labels"]]
 
 
-def _classifier_cells(
-    context: Context, task: Task, system: Classifier, rows: Array, missing: list[Key]
+def _supervised_cells(
+    context: Context, task: Task, system: Supervised, rows: Array, missing: list[Key]
 ) -> Iterator[tuple[Key, Result]]:
     learned, test = task.documents(rows, task.test)
     vectors = None

@@ -20,7 +20,7 @@ import numpy as np
 
 from dcot.bench.jobs import Context, Job, corpus_key, digest
 from dcot.bench.store import Key, Result
-from dcot.bench.systems import SYSTEMS, Classifier, Encoder, StaticEmbeddings, System
+from dcot.bench.systems import SYSTEMS, Encoder, StaticEmbeddings, Supervised, System
 from dcot.bench.tasks import load_task
 from dcot.errors import InvalidInputError
 from dcot.estimator import DCoT
@@ -45,7 +45,7 @@ def jobs(context: Context) -> Iterator[Job]:
         compared = context.profile.few_labels.get(name, tuple(SYSTEMS))
         for each in context.names_for(task, compared):
             system = context.system(each)
-            if isinstance(system, Classifier):
+            if isinstance(system, Supervised):
                 continue
             key: Key = {
                 "experiment": NAME,

@@ -19,6 +19,7 @@ from dcot.bench.report.results import (
     title_of,
     values,
     where,
+    with_article,
 )
 from dcot.bench.report.tables import (
     PUBLISHED_FIGURES,
@@ -161,7 +162,7 @@ def _others(results: Results, corpus: str) -> str:
     """Differences to the paper's method and to pretrained systems, over all numbers of labels."""
     text = ""
     titles = {PAPER: "the paper's method"}
-    titles |= {name: f"the {name}, trained on other text," for name in PRETRAINED}
+    titles |= {name: f"{with_article(name)}, trained on other text," for name in PRETRAINED}
     ours = values(results.few_labels(corpus, system=OURS), "labels", "accuracy")
     for name, title in titles.items():
         cells = results.few_labels(corpus, system=name, classifier=RIDGE)

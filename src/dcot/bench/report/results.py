@@ -227,6 +227,15 @@ def gain(ours: Iterable[Cell], theirs: Iterable[Cell], metric: str = "accuracy")
     return Gain(found.points, mcnemar(hits[0], hits[1])) if len(hits) == 2 else found
 
 
+def with_article(name: str) -> str:
+    """The name of a pretrained system in a sentence.
+
+    >>> with_article("pretrained encoder"), with_article("SetFit")
+    ('the pretrained encoder', 'SetFit')
+    """
+    return name if name[0].isupper() else f"the {name}"
+
+
 def rivals_of(cells: Iterable[Cell]) -> list[str]:
     """Systems other than dCoT that learn from the same documents."""
     others = {PAPER, FEATURES, OURS, *PRETRAINED, *WITH}

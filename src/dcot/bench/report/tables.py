@@ -25,6 +25,7 @@ from dcot.bench.report.results import (
     title_of,
     values,
     where,
+    with_article,
 )
 from dcot.bench.store import Cell
 from dcot.bench.systems import FEATURES, OURS, PRETRAINED, name_with
@@ -141,7 +142,7 @@ def by_budget(results: Results, corpus: str, classifier: str, metric: str) -> Ta
     groups = [(ours, "the best rival", rivals_of(cells))]
     for name in names:
         if name in PRETRAINED:
-            groups += [(each, f"the {name}", [name]) for each in (ours, name_with(name))]
+            groups += [(each, with_article(name), [name]) for each in (ours, name_with(name))]
     for one, title, among in groups:
         if one in names and among:
             gains = [_against(cells, each, one, among, metric) for each in labels]

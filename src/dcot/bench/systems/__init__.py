@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dcot.bench.systems.autoencoders import Msda, Sda
-from dcot.bench.systems.base import Learned, Setting, Size, System
+from dcot.bench.systems.base import Learned, Setting, Size, Supervised, System
 from dcot.bench.systems.dcot import Classifier, Features, Paper, name_with
 from dcot.bench.systems.factors import BagOfWords, Lda, Lsi, Nmf, Pca, Plsi, Tfidf
-from dcot.bench.systems.pretrained import Encoder, StaticEmbeddings
+from dcot.bench.systems.pretrained import Encoder, SetFit, StaticEmbeddings
 
 __all__ = [
     "FEATURES",
@@ -19,9 +19,11 @@ __all__ = [
     "Classifier",
     "Encoder",
     "Learned",
+    "SetFit",
     "Setting",
     "Size",
     "StaticEmbeddings",
+    "Supervised",
     "System",
     "name_with",
 ]
@@ -32,5 +34,7 @@ SYSTEMS: dict[str, System] = {kind.name: kind() for kind in _ALL}
 PAPER, FEATURES, OURS = Paper.name, Features.name, Classifier.name
 NAMES = (*SYSTEMS, OURS)
 # These were trained on other text than the corpus, and are compared separately.
-PRETRAINED: dict[str, type[System]] = {kind.name: kind for kind in (Encoder, StaticEmbeddings)}
+PRETRAINED: dict[str, type[System] | type[Supervised]] = {
+    kind.name: kind for kind in (Encoder, SetFit, StaticEmbeddings)
+}
 WITH = tuple(map(name_with, PRETRAINED))

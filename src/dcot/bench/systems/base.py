@@ -9,9 +9,12 @@ from functools import partial
 from itertools import product
 from typing import Any, ClassVar, Literal
 
+from numpy.typing import NDArray
+
 from dcot.bench.features import Blocks
 from dcot.bench.tasks import Documents
 
+Array = NDArray[Any]
 Setting = dict[str, Any]
 Size = Literal["small", "full"]
 
@@ -52,6 +55,45 @@ class System(ABC):
     @abstractmethod
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
         """Learn every setting from documents; work that settings share is done once."""
+
+
+class Supervised(ABC):
+    """A system with a classifier of its own, which selects its own settings.
+
+    Attributes
+    ----------
+    name, about : as in ``System``
+    seconds : time for 1000 documents on one core, without the labels, for the plan
+    beside : a system whose vectors it gets as well, or None
+    """
+
+    name: str
+    about: ClassVar[str]
+    seconds: ClassVar[float]
+    beside: System | None = None
+
+    @abstractmethod
+    def parameters(self, size: Size) -> Setting:
+        """Its parameters, for a cell's key."""
+
+    @abstractmethod
+    def learn(self, documents: Documents) -> Any:
+        """What does not depend on labels, learned once for all sets of labels."""
+
+    @abstractmethod
+    def predict(
+        self,
+        representation: Any,
+        learned: Documents,
+        labels: Sequence[Any],
+        test: Documents,
+        vectors: tuple[Array, Array] | None = None,
+    ) -> tuple[Array, Setting]:
+        """Fit to documents, with None for unlabelled ones, and predict the test documents.
+
+        ``representation`` is the result of ``learn``; ``vectors`` are those of both from the
+        system beside it.
+        """
 
 
 def share(

@@ -7,18 +7,25 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from dcot.bench.features import Block, Blocks
-from dcot.bench.systems.base import Learned, Setting, Size, System, grid, groups, share
+from dcot.bench.systems.base import (
+    Array,
+    Learned,
+    Setting,
+    Size,
+    Supervised,
+    System,
+    grid,
+    groups,
+    share,
+)
 from dcot.bench.tasks import Documents
 from dcot.classifier import DCoTClassifier
 from dcot.core.representation import Representation
 from dcot.estimator import DCoT
 from dcot.vectorizer import DCoTVectorizer
-
-Array = NDArray[Any]
 
 PAPER_NOISES: dict[Size, tuple[float, ...]] = {
     "full": (0.8, 0.5, 0.3, 0.7, 0.9),
@@ -38,7 +45,7 @@ def model_for(documents: Documents) -> type[DCoT] | type[DCoTVectorizer]:
     return DCoT if documents.texts is None else DCoTVectorizer
 
 
-class Classifier:
+class Classifier(Supervised):
     """``DCoTClassifier().fit(texts, labels)`` with its defaults, its own selection and ridge.
 
     With a pretrained system ``beside`` it, ``fit(texts, labels, vectors=...)`` gets its vectors.
@@ -55,7 +62,7 @@ class Classifier:
             self.name = name_with(beside.name)
 
     def parameters(self, size: Size) -> Setting:
-        """The defaults, and the setting of the system beside it, for a cell's key."""
+        """The defaults, and the setting of the system beside it."""
         found = {name: repr(value) for name, value in DCoTClassifier().get_params(False).items()}
         return found if self.beside is None else {**found, "beside": self.beside.settings(size)[0]}
 
@@ -71,10 +78,6 @@ class Classifier:
         test: Documents,
         vectors: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Setting]:
-        """Fit to all documents, with None for unlabelled ones, and predict the test documents.
-
-        ``vectors`` are those of both from the system beside it.
-        """
         known, new = vectors or (None, None)
         model = DCoTClassifier(vectorizer=representation, random_state=0)
         model.fit(inputs_of(learned), list(labels), vectors=known)

@@ -1,8 +1,9 @@
-"""Pretrained rivals: a sentence-transformers model in a folder, or static embeddings."""
+"""Pretrained rivals: a sentence-transformers model, the same fine-tuned, static embeddings."""
 
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dcot.bench.features import Block, Blocks
-from dcot.bench.systems.base import Learned, Setting, Size, System, share
+from dcot.bench.systems.base import SEED, Array, Learned, Setting, Size, Supervised, System, share
 from dcot.bench.tasks import Documents
 from dcot.classifier.embedding import WORDLLAMA, as_encoder
 from dcot.errors import DatasetError, InvalidInputError
@@ -33,11 +34,7 @@ class Encoder(System):
     seconds = 5.0
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder).expanduser()
-        if not self.folder.is_dir():
-            raise DatasetError(
-                f"{self.folder} is not a folder: expected a sentence-transformers model"
-            )
+        self.folder = _checked(folder)
 
     def settings(self, size: Size) -> list[Setting]:
         return [{"model": self.folder.name, "files": _digest(self.folder)}]
@@ -50,6 +47,44 @@ class Encoder(System):
             return model.encode(texts_of(documents), normalize_embeddings=True)
 
         yield from _fixed(settings, encode)
+
+
+class SetFit(Supervised):
+    """The same model, fine-tuned by SetFit on pairs of labelled texts, with SetFit's defaults."""
+
+    name = "SetFit"
+    about = "setfit.Trainer with its defaults, from the same sentence-transformers model"
+    seconds = 30.0
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = _checked(folder)
+
+    def parameters(self, size: Size) -> Setting:
+        return {"model": self.folder.name, "files": _digest(self.folder)}
+
+    def learn(self, documents: Documents) -> None:
+        """Nothing: SetFit does not use unlabelled documents."""
+
+    def predict(
+        self,
+        representation: None,
+        learned: Documents,
+        labels: Sequence[Any],
+        test: Documents,
+        vectors: tuple[Array, Array] | None = None,
+    ) -> tuple[Array, Setting]:
+        setfit, data = require("setfit", "setfit"), require("datasets", "setfit")
+        pairs = [p for p in zip(texts_of(learned), labels, strict=True) if p[1] is not None]
+        names = sorted({str(label) for _, label in pairs})
+        numbers = [names.index(str(label)) for _, label in pairs]
+        train = data.Dataset.from_dict({"text": [text for text, _ in pairs], "label": numbers})
+        model = setfit.SetFitModel.from_pretrained(str(self.folder), labels=names)
+        with tempfile.TemporaryDirectory() as folder:
+            options = setfit.TrainingArguments(
+                output_dir=folder, report_to="none", show_progress_bar=False, seed=SEED
+            )
+            setfit.Trainer(model, options, train_dataset=train).train()
+        return np.asarray(model.predict(texts_of(test))), {}
 
 
 class StaticEmbeddings(System):
@@ -71,6 +106,13 @@ class StaticEmbeddings(System):
             return model(texts_of(documents))
 
         yield from _fixed(settings, encode)
+
+
+def _checked(folder: str | Path) -> Path:
+    path = Path(folder).expanduser()
+    if not path.is_dir():
+        raise DatasetError(f"{path} is not a folder: expected a sentence-transformers model")
+    return path
 
 
 @cache
