@@ -464,7 +464,7 @@ def test_bad_vectors(corpus, vectors, words):
 def test_bad_vectors_at_predict_and_one_dimension(corpus):
     texts, partly, _ = corpus
     model = DCoTClassifier(random_state=0).fit(texts, partly, vectors=FakeEncoder().encode(texts))
-    with pytest.raises(DcotError, match="have 4 dimensions, but the classifier was fitted on 5"):
+    with pytest.raises(DcotError, match="have 4 dimensions, but the model was fitted on 5"):
         model.predict(texts[:2], vectors=np.ones((2, 4)))
     with pytest.raises(DcotError, match="2 documents, but 3 vectors"):
         model.predict(texts[:2], vectors=np.ones((3, 5)))

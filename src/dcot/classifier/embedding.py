@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -66,7 +66,7 @@ class Documents:
 
 @dataclass(frozen=True)
 class Embedding:
-    """The vectors that a classifier uses in addition to dCoT.
+    """The vectors that a classifier or an index uses in addition to dCoT.
 
     Attributes
     ----------
@@ -98,6 +98,37 @@ class Embedding:
         known = vectors.any(axis=1) & (lengths > 0)
         scales = np.where(known, np.sqrt(self.weight) / np.where(known, lengths, 1), 0)
         return scales.astype(vectors.dtype)
+
+    def of(self, texts: list[str], X: Matrix) -> Array:
+        """Vectors of texts whose weighted terms are ``X``."""
+        if self.table is not None:
+            return np.asarray(X @ self.table)
+        encoder = self.available().encoder
+        assert encoder is not None
+        found, k = encoder(texts), len(self.mean)
+        if not found.shape[1]:  # all texts are blank
+            return np.zeros((len(texts), k), dtype=np.float32)
+        return check_vectors(found, len(texts), f"the encoder {encoder.name}", k)
+
+    def available(self) -> Embedding:
+        """This embedding with its encoder; an error if a model folder did not hold it."""
+        if self.encoder is not None or self.kind != "encoder":
+            return self
+        if self.name == WORDLLAMA:  # can be loaded by name
+            return self.with_encoder(WORDLLAMA)
+        raise InvalidInputError(
+            f"the model needs the encoder it was fitted with, {self.name}, which a model folder "
+            "does not hold: dcot.load(folder, embedding=encoder); a classifier can also be given "
+            "its vectors of these documents, as vectors="
+        )
+
+    def with_encoder(self, given: Any) -> Embedding:
+        """This embedding with an encoder, after checking that it is the same one."""
+        encoder = as_encoder(given)
+        if encoder is None or self.kind != "encoder":
+            raise no_encoder()
+        _check_same(encoder, self)
+        return replace(self, encoder=encoder)
 
     def describe(self) -> str:
         """A short description, for summaries and model cards."""
@@ -200,7 +231,7 @@ def check_vectors(vectors: Any, n: int, name: str, dimensions: int | None = None
         raise InvalidInputError(f"{n} documents, but {len(found)} vectors of {name}: give one each")
     if dimensions not in (None, found.shape[1]):
         raise InvalidInputError(
-            f"vectors of {name} have {found.shape[1]} dimensions, but the classifier was fitted on "
+            f"vectors of {name} have {found.shape[1]} dimensions, but the model was fitted on "
             f"{dimensions}: use the same encoder"
         )
     found = found if found.dtype in (np.float32, np.float64) else found.astype(np.float32)
@@ -322,8 +353,16 @@ def vectors_of_words(given: Any, terms: Sequence[str], X: Matrix) -> VectorSourc
     return VectorSource("words", name, lambda rows: np.asarray(X[rows] @ table), table)
 
 
-def check_same_encoder(encoder: Encoder, fitted: Embedding) -> None:
-    """Raise an error if this is not the encoder that the classifier was fitted with."""
+def no_encoder() -> InvalidParameterError:
+    """The error for an encoder that is given to a model without one."""
+    return InvalidParameterError(
+        "this model was fitted without an encoder and works as it is: leave embedding out; word "
+        "vectors are in its folder, if it was fitted with any"
+    )
+
+
+def _check_same(encoder: Encoder, fitted: Embedding) -> None:
+    """Raise an error if this is not the encoder that the model was fitted with."""
     assert fitted.probes is not None
     found = encoder(PROBES)
     same = found.shape == fitted.probes.shape
@@ -332,6 +371,6 @@ def check_same_encoder(encoder: Encoder, fitted: Embedding) -> None:
         same = bool((apart <= DIFFERENCE * np.linalg.norm(fitted.probes, axis=1)).all())
     if not same:
         raise InvalidParameterError(
-            f"{encoder.name} does not give the vectors that the classifier was fitted on, those of "
+            f"{encoder.name} does not give the vectors that the model was fitted on, those of "
             f"{fitted.name} with {len(fitted.mean)} dimensions: load the same encoder"
         )

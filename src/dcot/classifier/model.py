@@ -17,12 +17,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dcot.classifier.embedding import (
-    WORDLLAMA,
     Documents,
-    Encoder,
+    Embedding,
     as_encoder,
-    check_same_encoder,
     check_vectors,
+    no_encoder,
     no_vectors_of_words,
     refuse_vectors,
     source_of,
@@ -430,12 +429,10 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if vectors is not None:
             X = self._read_terms(documents)
             return Documents(X, check_vectors(vectors, X.shape[0], "the documents", k))
-        encoder = self._encoder()
+        embedding = self._available()
         texts = as_texts(documents)
-        X, found = self._read_terms(texts), encoder(texts.to_list())
-        if not found.shape[1]:  # all texts are blank
-            found = np.zeros((len(texts), k), dtype=X.dtype)
-        return Documents(X, check_vectors(found, len(texts), f"the encoder {encoder.name}", k))
+        X = self._read_terms(texts)
+        return Documents(X, embedding.of(texts.to_list(), X))
 
     def _read_terms(self, documents: Any) -> Matrix:
         dtype = self._fitted().dcot.dtype
@@ -456,44 +453,32 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         embedding = self._fitted().embedding
         if embedding is None:
             return None
-        if embedding.table is not None:
-            return np.asarray(rows @ embedding.table)
         if embedding.kind == "given":
             raise no_vectors_of_words()
-        return self._encoder()(words)
+        return self._available().of(words, rows)
 
-    def _encoder(self) -> Encoder:
-        """The encoder that the classifier was fitted with; an error if it is not available."""
+    def _available(self) -> Embedding:
+        """The embedding with its encoder; an error if there is none."""
         fitted = self._fitted().embedding
         assert fitted is not None
-        if fitted.encoder is not None:
-            return fitted.encoder
-        if fitted.kind == "encoder" and fitted.name == WORDLLAMA:  # can be loaded by name
-            return self._attach_encoder(WORDLLAMA)._encoder()
         if fitted.kind == "given":
             raise InvalidInputError(
                 "the classifier was fitted on vectors given with the documents, of "
                 f"{len(fitted.mean)} dimensions: give those of these documents too, as vectors="
             )
-        raise InvalidInputError(
-            f"the classifier needs the encoder it was fitted with, {fitted.name}, which a model "
-            "folder does not hold: dcot.load(folder, embedding=encoder), or give what it returns "
-            "for these documents, as vectors="
-        )
+        found = fitted.available()
+        self._learned = replace(self._learned, embedding=found)
+        return found
 
     def _attach_encoder(self, encoder: Any) -> Self:
         """Set the encoder of a loaded classifier, after checking that it is the same one.
 
         Users call ``dcot.load(folder, embedding=encoder)``.
         """
-        fitted, found = self._fitted().embedding, as_encoder(encoder)
-        if found is None or fitted is None or fitted.kind != "encoder":
-            raise InvalidParameterError(
-                "this classifier was fitted without an encoder and works as it is: leave embedding "
-                "out; word vectors are in its folder, if it was fitted with any"
-            )
-        check_same_encoder(found, fitted)
-        self._learned = replace(self._learned, embedding=replace(fitted, encoder=found))
+        fitted = self._fitted().embedding
+        if fitted is None:
+            raise no_encoder()
+        self._learned = replace(self._learned, embedding=fitted.with_encoder(encoder))
         self.embedding = encoder
         return self
 

@@ -61,7 +61,7 @@ def add_classifier(
         "calibrated": bool(fitted.calibrated),
         "candidates": fitted.cv_results["params"],
         "estimate": _estimate_settings(fitted.estimate),
-        "embedding": _add_embedding(contents, fitted.embedding),
+        "embedding": add_embedding(contents, fitted.embedding),
     }
     contents.arrays |= {
         "coef": fitted.coef,
@@ -75,7 +75,7 @@ def add_classifier(
         contents.arrays[f"cv.{name}"] = np.asarray(fitted.cv_results[name])
 
 
-def _add_embedding(contents: Contents, embedding: Embedding | None) -> dict[str, Any] | None:
+def add_embedding(contents: Contents, embedding: Embedding | None) -> dict[str, Any] | None:
     """Add the vectors of the terms or, for an encoder, those of a few texts."""
     if embedding is None:
         return None
@@ -158,7 +158,7 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
     best = count(settings, "best_index")
     if best >= len(found["params"]):
         raise ModelFormatError(f"there is no candidate {best}{DAMAGED}")
-    embedding = _embedding(contents, dcot)
+    embedding = read_embedding(contents, dcot.n_terms, dcot.dtype)
     width = dcot.n_features + (0 if embedding is None else len(embedding.mean))
     coef = contents.array("coef", (len(classes), width)).astype(dcot.dtype, copy=False)
     strength = settings.get("strength")
@@ -215,7 +215,8 @@ def _candidate(found: dict[str, Any]) -> Candidate:
     )
 
 
-def _embedding(contents: Contents, dcot: FittedDCoT) -> Embedding | None:
+def read_embedding(contents: Contents, n_terms: int, dtype: Any) -> Embedding | None:
+    """The embedding of a classifier or an index, without its encoder."""
     if contents.settings.get("embedding") is None:
         return None
     found = setting(contents.settings, "embedding", dict)
@@ -225,8 +226,8 @@ def _embedding(contents: Contents, dcot: FittedDCoT) -> Embedding | None:
         raise ModelFormatError(f"the weight of the embedding is {weight}{DAMAGED}")
     table = probes = None
     if kind == "words":
-        table = contents.array("embedding.table", (dcot.n_terms, k), largest=1e15)
-        table = table.astype(dcot.dtype, copy=False)
+        table = contents.array("embedding.table", (n_terms, k), largest=1e15)
+        table = table.astype(dtype, copy=False)
     if kind == "encoder":
         probes = contents.array("embedding.probes", (len(PROBES), k), largest=1e15)
     mean = contents.array("embedding.mean", (k,), largest=1e15)

@@ -48,14 +48,7 @@ def label(
             show_default="LABELS with the ending .model",
         ),
     ] = None,
-    embedding: Annotated[
-        str | None,
-        o.option(
-            "Word vectors to use beside dCoT: a file of word2vec, GloVe or safetensors, or "
-            "wordllama, if it is installed.",
-            metavar="FILE|wordllama",
-        ),
-    ] = None,
+    embedding: o.WordVectors = None,
     classes: Annotated[
         Any,
         o.option(

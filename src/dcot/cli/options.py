@@ -187,6 +187,14 @@ Precision = Annotated[
     ),
 ]
 K = Annotated[int, option("Show at most this many.", "-k", min=1)]
+WordVectors = Annotated[
+    str | None,
+    option(
+        "Word vectors to use beside dCoT: a file of word2vec, GloVe or safetensors, or "
+        "wordllama, if it is installed.",
+        metavar="FILE|wordllama",
+    ),
+]
 Hybrid = Annotated[
     float | None,
     option(

@@ -47,6 +47,7 @@ def index(
     ],
     *,
     hybrid: o.Hybrid = None,
+    embedding: o.WordVectors = None,
     texts: Annotated[bool, o.option("Keep the texts to show them in results.")] = True,
     precision: o.Precision = None,
     reading: o.Reading,
@@ -67,7 +68,7 @@ def index(
     documents = source.whole()
     start = time.perf_counter()
     options: dict[str, Any] = {} if hybrid is None else {"hybrid": hybrid}
-    found = SearchIndex(loaded, store_texts=texts, **options)
+    found = SearchIndex(loaded, store_texts=texts, embedding=embedding, **options)
     found.add(documents.texts, ids=_unique(documents.ids, source), metadata=documents.metadata)
     seconds = time.perf_counter() - start
     size = save_model(found, output, precision)

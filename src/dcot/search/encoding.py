@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from dcot.classifier.embedding import Embedding
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.text import TermCounter
@@ -118,8 +119,23 @@ def encode_texts(model: Transformer, texts: list[str], counts: Any, layer: int |
     """
     if not isinstance(model, DCoTVectorizer) or layer is None:
         return _by_blocks(lambda rows: model.transform(texts[rows]), len(texts))
-    X = model._pipeline.weigh(counts)
+    X = weighed(model, counts)
     return _by_blocks(lambda rows: model.dcot_.reconstruct(X[rows], layer, True), len(texts))
+
+
+def weighed(model: Transformer, counts: Any) -> Any:
+    """The terms of texts as the model weighs them; the counts, if it does not read terms."""
+    return model._pipeline.weigh(counts) if isinstance(model, DCoTVectorizer) else counts
+
+
+def with_vectors(own: Array, embedding: Embedding, vectors: Array) -> Array:
+    """Unit rows of both: their cosine is the weighted mean of the two cosines.
+
+    >>> embedding = Embedding("encoder", "", mean=np.zeros(1), weight=0.25)
+    >>> with_vectors(np.array([[1.0]]), embedding, np.array([[2.0]])).round(3).tolist()
+    [[0.8939999938011169, 0.44699999690055847]]
+    """
+    return unit_rows(np.hstack([own, embedding.features(vectors)]))
 
 
 def encode_rows(model: Transformer | None, documents: Any, layer: int | None) -> Array:

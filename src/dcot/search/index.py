@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numbers
 import threading
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dcot.classifier.embedding import Embedding, as_encoder, no_encoder, source_of
+from dcot.classifier.selection import EMBEDDING_WEIGHTS
 from dcot.core.options import check_integer, check_number
 from dcot.errors import InvalidInputError, InvalidParameterError, NotAvailableError
 from dcot.persistence import Contents
@@ -33,7 +37,10 @@ from dcot.search.records import (
 from dcot.search.results import Hit, Hits, Results
 from dcot.search.saving import index_contents, read_index
 from dcot.search.snapshot import Search, Snapshot
+from dcot.text.readers import as_texts
 from dcot.vectorizer import DCoTVectorizer
+
+Array = NDArray[Any]
 
 # Parameters of the vectorizer that is fitted for search by default; measured in docs/search.md.
 RETRIEVAL: dict[str, Any] = {"n_layers": 1, "noise": 0.9, "shrinkage": 1.0, "output": "last"}
@@ -64,6 +71,10 @@ class SearchIndex(Saveable):
         Whether to keep the texts, to show them with the results.
     k1, b : float, default=1.2 and 0.75
         BM25: how quickly repeated terms stop mattering, and how much long documents are penalised.
+    embedding : encoder, word vectors or None, default=None
+        For texts: vectors to compare in addition, as in ``DCoTClassifier``. The cosine is then the
+        weighted mean of that of dCoT and that of the vectors, whose weight is half as large. A
+        saved index names its encoder, which ``dcot.load(folder, embedding=encoder)`` sets again.
 
     Attributes
     ----------
@@ -75,7 +86,7 @@ class SearchIndex(Saveable):
     InvalidParameterError
         If ``hybrid``, ``layer``, ``k1`` or ``b`` is out of range.
     InvalidTypeError
-        If ``model`` is not a transformer.
+        If ``model`` is not a transformer, or ``embedding`` not an encoder or word vectors.
 
     Notes
     -----
@@ -109,6 +120,7 @@ class SearchIndex(Saveable):
         store_texts: bool = False,
         k1: float = 1.2,
         b: float = 0.75,
+        embedding: Any = None,
     ) -> None:
         encoding.check_model(model)
         encoding.check_layer(layer)
@@ -121,6 +133,8 @@ class SearchIndex(Saveable):
         self.layer = layer
         self.store_texts = bool(store_texts)
         self.k1, self.b = float(k1), float(b)
+        self.embedding = embedding
+        self._encoder = None if embedding is None else as_encoder(embedding)
         fitted = model if model is not None and _is_fitted(model) else None
         records = Records(texts=() if store_texts else None)
         is_text = True if isinstance(model, DCoTVectorizer) else None
@@ -176,7 +190,9 @@ class SearchIndex(Saveable):
                 "store_texts=True needs texts, and these documents are rows of numbers: put their "
                 "texts into metadata instead"
             )
-        return before.added(batch, self._fitted_model(batch), names, entries, self.layer)
+        model = self._fitted_model(batch)
+        embedded = self._embedded(before, batch, model)
+        return before.added(batch, model, names, entries, self.layer, embedded)
 
     def remove(self, ids: Any) -> None:
         """Remove one or several documents by id; with an unknown id, none is removed.
@@ -221,6 +237,7 @@ class SearchIndex(Saveable):
         kind = {None: "documents", True: "texts", False: "rows of features"}[now.is_text]
         how = f", hybrid={self._hybrid}" if now.is_text is not False else ""
         model = f", {type(now.model).__name__}" if now.model is not None else ""
+        model += f" and {now.embedding.name}" if now.embedding is not None else ""
         return f"<SearchIndex of {len(now):,} {kind}{model}{how}>"
 
     # -- searching --------------------------------------------------------------------------
@@ -365,6 +382,8 @@ class SearchIndex(Saveable):
             If the folder contains other files or cannot be written.
         InvalidTypeError
             If the model of the index is not one of dcot.
+        InvalidInputError
+            If the index is empty and has an embedding.
         InvalidParameterError
             If ``precision`` is not valid, or ``keep_moments`` is set and there are no moments.
 
@@ -382,6 +401,11 @@ class SearchIndex(Saveable):
     def _contents(self, keep_moments: bool) -> Contents:
         with self._lock:
             now = self._snapshot = self._snapshot.compacted()
+        if self.embedding is not None and now.embedding is None:
+            raise InvalidInputError(
+                "an empty index with an embedding cannot be saved, because a folder holds no "
+                "encoder: add documents first"
+            )
         model = self.model if now.model is None else now.model
         parameters = {
             "hybrid": self._hybrid,
@@ -415,6 +439,36 @@ class SearchIndex(Saveable):
         if self.model is not None:
             return clone(self.model).fit(documents)  # type: ignore[no-any-return]
         return None if batch.texts is None else DCoTVectorizer(**RETRIEVAL).fit(documents)
+
+    def _embedded(
+        self, before: Snapshot, batch: Batch, model: Transformer | None
+    ) -> tuple[Embedding, Array] | None:
+        """The embedding, learned from the first documents, and its vectors of a batch."""
+        if before.embedding is None and self.embedding is None:
+            return None
+        if batch.texts is None:
+            raise InvalidInputError(
+                "an embedding needs texts, and these documents are rows of numbers: leave "
+                "embedding out, or append its vectors to the rows"
+            )
+        X, terms = None, None
+        if isinstance(model, DCoTVectorizer):
+            X, terms = model.weigh(batch.texts), model.counter_.get_feature_names_out()
+        if before.embedding is not None:
+            return before.embedding, before.embedding.of(batch.texts, X)
+        source = source_of(self.embedding, self._encoder, None, X, as_texts(batch.texts), terms)
+        rows = np.arange(len(batch))
+        learned, vectors = source.learn(rows, rows)
+        return replace(learned, weight=EMBEDDING_WEIGHTS[0]), vectors
+
+    def _attach_encoder(self, encoder: Any) -> Self:
+        """Set the encoder of a loaded index: ``dcot.load(folder, embedding=encoder)``."""
+        with self._lock:
+            fitted = self._snapshot.embedding
+            if fitted is None:
+                raise no_encoder()
+            self._snapshot = replace(self._snapshot, embedding=fitted.with_encoder(encoder))
+        return self
 
 
 def _hits(records: Records, ranked: Ranking, place: int, query: str | None = None) -> Hits:

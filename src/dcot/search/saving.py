@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dcot.classifier.state import add_embedding, read_embedding
 from dcot.errors import InvalidTypeError, ModelFormatError
 from dcot.estimator import DCoT
 from dcot.persistence import Contents
@@ -49,6 +50,7 @@ def index_contents(
         "next_id": snapshot.next_id,
         "is_text": snapshot.is_text,
         "extra_terms": None,
+        "embedding": add_embedding(contents, snapshot.embedding),
     }
     if snapshot.vectors is not None:
         # an empty matrix has no scale for a lower precision
@@ -185,9 +187,16 @@ def _read_terms(
     lengths = contents.array("lengths", (n,))
     if n and lengths.min() < 0:
         raise ModelFormatError(f"a document of the index has a negative length{DAMAGED}")
-    if layer is not None and contents.settings["width"] != len(model.prototypes_):
+    embedding = read_embedding(contents, _n_known(model), np.float32)
+    width = len(model.prototypes_) + (0 if embedding is None else len(embedding.mean))
+    if layer is not None and contents.settings["width"] != width:
         raise ModelFormatError(f"the vectors do not have the width of the model{DAMAGED}")
-    return {"vocabulary": vocabulary, "counts": counts, "lengths": lengths}
+    return {
+        "vocabulary": vocabulary,
+        "counts": counts,
+        "lengths": lengths,
+        "embedding": embedding,
+    }
 
 
 def _read_postings(contents: Contents, n_terms: int, n: int) -> Postings:

@@ -13,9 +13,18 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.classifier.embedding import Embedding
 from dcot.errors import InvalidInputError
 from dcot.search import ranking
-from dcot.search.encoding import Batch, Transformer, counter_of, encode_rows, encode_texts
+from dcot.search.encoding import (
+    Batch,
+    Transformer,
+    counter_of,
+    encode_rows,
+    encode_texts,
+    weighed,
+    with_vectors,
+)
 from dcot.search.postings import Postings
 from dcot.search.ranking import Ranking
 from dcot.search.records import Id, Metadata, Records, unknown_message
@@ -82,6 +91,7 @@ class Snapshot:
     vocabulary, counts, lengths : for texts, the terms, their postings, and the number of terms of
         each document
     next_id : id of the next document that is added without one
+    embedding : vectors that are used in addition to those of the model, or None
     """
 
     model: Transformer | None
@@ -93,6 +103,7 @@ class Snapshot:
     counts: Postings = field(default_factory=Postings)
     lengths: Array = field(default_factory=lambda: np.zeros(0))
     next_id: int = 0
+    embedding: Embedding | None = None
 
     def __len__(self) -> int:
         return int(self.live.sum())
@@ -110,8 +121,12 @@ class Snapshot:
         ids: Sequence[Id],
         metadata: Sequence[Metadata],
         layer: int | None,
+        embedded: tuple[Embedding, Array] | None,
     ) -> Snapshot:
-        """Add the documents of a non-empty batch, encoded by the fitted model."""
+        """Add the documents of a non-empty batch, encoded by the fitted model.
+
+        ``embedded`` are the embedding and its vectors of the documents.
+        """
         n, first = len(batch), len(self.live)
         texts = batch.texts
         changes: dict[str, Any] = {}
@@ -119,6 +134,9 @@ class Snapshot:
             assert model is not None
             vocabulary, counts = (self.vocabulary or counter_of(model))._grown(texts)
             vectors = encode_texts(model, texts, counts, layer)
+            if embedded is not None:
+                vectors = with_vectors(vectors, *embedded)
+                changes["embedding"] = embedded[0]
             lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
             changes["vocabulary"] = vocabulary
             changes["counts"] = self.counts.added(counts, first)
@@ -183,7 +201,13 @@ class Snapshot:
         assert self.vocabulary is not None
         assert self.model is not None
         counts = self.vocabulary.transform(queries.texts)
-        rows = encode_texts(self.model, queries.texts, counts, search.layer)
+        if search.share == 0:  # the vectors are not used, and encoders are slow
+            rows = np.zeros((len(queries), vectors.shape[1]), dtype=np.float32)
+        else:
+            rows = encode_texts(self.model, queries.texts, counts, search.layer)
+            if self.embedding is not None:
+                found = self.embedding.of(queries.texts, weighed(self.model, counts))
+                rows = with_vectors(rows, self.embedding, found)
         self.check_width(rows)
         if search.share == 1:
             return ranking.by_similarity(vectors, rows, search.allowed, k)

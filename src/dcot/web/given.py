@@ -51,7 +51,7 @@ def check_given(model: object, name: str, embedding: Any = None) -> Model:
             "from a vectorizer"
         )
     if fitted.embedding is not None and fitted.embedding.table is None:
-        model._encoder()  # an error, if a folder does not hold it
+        model._available()  # an error, if a folder does not hold it
     return model
 
 

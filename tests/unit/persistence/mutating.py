@@ -64,6 +64,8 @@ def originals() -> dict[str, Model]:
         ),
         "SearchIndex": index,
         "features": SearchIndex().add(MATRIX),
+        "index with words": SearchIndex(embedding=WORD_VECTORS).add(TEXTS),
+        "index with encoder": SearchIndex(embedding=_letters).add(TEXTS),
     }
 
 
@@ -228,6 +230,9 @@ def use(model: Any, folder: Path) -> Iterator[Callable[[], Any]]:
     documents: Any = TEXTS if text else MATRIX
     yield lambda: repr(model)
     if isinstance(model, SearchIndex):
+        embedding = model._snapshot.embedding
+        if embedding is not None and embedding.kind == "encoder":
+            yield lambda: model._attach_encoder(_letters)
         yield from _use_index(model)
     else:
         word = "oil" if text else 1

@@ -26,7 +26,9 @@ from sklearn.preprocessing import normalize
 
 from dcot.bench.jobs import Context, Job, digest
 from dcot.bench.store import Key, Result
+from dcot.bench.systems import StaticEmbeddings
 from dcot.bench.tasks import CORPORA
+from dcot.classifier.embedding import WORDLLAMA
 from dcot.datasets import Corpus, JudgedCollection, load, load_beir
 from dcot.datasets._files import search_dirs
 from dcot.errors import DatasetMissingError
@@ -42,6 +44,8 @@ DEPTH = 1000
 QUERIES, MAX_DOCUMENTS = 300, 8000
 DEFAULT, BASELINE, TUNED, SPARSE = "default index", "BM25", "tuned BM25", "sparse vectors"
 SYSTEMS = ("TF-IDF", BASELINE, TUNED, "LSI", "dCoT", SPARSE, DEFAULT)
+# Only in runs with the static embeddings.
+WITH_VECTORS = "default index with static embeddings"
 LSI_SIZES = (200, 50, 100, 300, 500)
 BM25_SETTINGS = ((1.2, 0.75), (0.9, 0.4), (1.5, 0.75), (2.0, 0.75), (1.2, 0.4), (2.0, 0.4))
 Rankings = list[list[str]]
@@ -63,10 +67,14 @@ def jobs(context: Context) -> Iterator[Job]:
                 "data": digest([collection.texts, collection.queries]),
                 "system": system,
             }
-            for system in SYSTEMS
+            for system in _systems(context)
         ]
         seconds = 30 + len(collection.texts) / 100
         yield Job(NAME, f"{NAME}, {name}", keys, {"collection": name}, seconds, 3e9)
+
+
+def _systems(context: Context) -> tuple[str, ...]:
+    return (*SYSTEMS, WITH_VECTORS) if StaticEmbeddings.name in context.extra else SYSTEMS
 
 
 def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, Result]]:
@@ -79,11 +87,11 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
     X, Q = weighting.transform(counts), weighting.transform(asked)
 
     @cache
-    def index() -> SearchIndex:
-        return SearchIndex().add(collection.texts, ids=collection.ids)
+    def index(embedding: str | None = None) -> SearchIndex:
+        return SearchIndex(embedding=embedding).add(collection.texts, ids=collection.ids)
 
-    def indexed(hybrid: bool | None) -> Rankings:
-        found = index().search(collection.queries, k=DEPTH, hybrid=hybrid)
+    def indexed(hybrid: bool | None, embedding: str | None = None) -> Rankings:
+        found = index(embedding).search(collection.queries, k=DEPTH, hybrid=hybrid)
         return [list(hits.ids) for hits in found]
 
     @cache
@@ -98,6 +106,7 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
         "dCoT": lambda: [indexed(False)],
         SPARSE: lambda: [_ranked(_sparse(index().model_, collection), collection)],
         DEFAULT: lambda: [indexed(None)],
+        WITH_VECTORS: lambda: [indexed(None, WORDLLAMA)],
     }
     for key in missing:
         scores = [_scores(ranked, collection) for ranked in candidates[key["system"]]()]

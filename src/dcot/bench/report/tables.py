@@ -299,9 +299,12 @@ def _suggest(results: Results) -> Iterator[Table]:
 def _retrieval(results: Results) -> Iterator[Table]:
     cells = results.select(retrieval.NAME)
     rows, best = [], set()
+    used = {cell.key["system"] for cell in cells}
+    more = [retrieval.WITH_VECTORS] if retrieval.WITH_VECTORS in used else []
+    systems = [*retrieval.SYSTEMS, *more]
     for place, corpus in enumerate(results.corpora_of(retrieval.NAME)):
         found = {c.key["system"]: c.result for c in where(cells, corpus=corpus)}
-        scores = [100 * found[s]["ndcg"] if s in found else -1.0 for s in retrieval.SYSTEMS]
+        scores = [100 * found[s]["ndcg"] if s in found else -1.0 for s in systems]
         best.add((place, 1 + int(np.argmax(scores))))
         gap = ""
         if retrieval.DEFAULT in found and retrieval.BASELINE in found:
@@ -312,7 +315,7 @@ def _retrieval(results: Results) -> Iterator[Table]:
         row = [f"{value:.1f}" if value >= 0 else "failed" for value in scores]
         rows.append([corpus, *row, gap])
     if rows:
-        head = ["collection", *retrieval.SYSTEMS, f"{retrieval.DEFAULT} against BM25"]
+        head = ["collection", *systems, f"{retrieval.DEFAULT} against BM25"]
         yield Table("nDCG@10 (%)", head, rows, best)
 
 
