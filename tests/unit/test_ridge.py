@@ -68,7 +68,7 @@ def test_by_features_equals_scikit_learn(monkeypatch, weighted):
     monkeypatch.setattr(ridge_module, "CHOICE_TOL", 1e-9)
     rng = np.random.default_rng(0)
     codes = np.arange(400) % 3
-    x = sp.random_array((400, 30), density=0.2, rng=rng, format="csr")
+    x = sp.random_array((400, 30), density=0.2, random_state=rng, format="csr")
     dense = rng.normal(size=(400, 12)) + rng.normal(size=(3, 12))[codes]
     _, Y = targets_of(codes)
     weights = rng.random(400) + 0.5 if weighted else np.ones(400)

@@ -95,7 +95,7 @@ def test_very_large_and_very_small_values():
 
 
 def test_dcot_on_a_matrix():
-    X = sp.random_array((60, 30), density=0.3, rng=0, dtype=np.float32).tocsr()
+    X = sp.random_array((60, 30), density=0.3, random_state=0, dtype=np.float32).tocsr()
     model = DCoT(10, n_layers=2).fit(X)
     index = SearchIndex(model).add(X)
     Z = unit_rows(model.reconstruct(X, layer=1, subtract_bias=True))
@@ -108,7 +108,7 @@ def test_dcot_on_a_matrix():
 
 
 def test_another_transformer_fitted_on_the_way():
-    X = sp.random_array((60, 30), density=0.3, rng=0).tocsr()
+    X = sp.random_array((60, 30), density=0.3, random_state=0).tocsr()
     svd = TruncatedSVD(5, random_state=0)
     index = SearchIndex(svd).add(X)
     assert not hasattr(svd, "components_")

@@ -17,7 +17,7 @@ from dcot.stream.sums import Block, MomentsSum, PanelSum, SparsePanelSum, panels
 
 def documents(n, d, density, seed=0):
     rng = np.random.default_rng(seed)
-    return sp.csr_array(sp.random_array((n, d), density=density, rng=rng, format="csr"))
+    return sp.csr_array(sp.random_array((n, d), density=density, random_state=rng, format="csr"))
 
 
 def scatter_of(kind, blocks, d, rows):
