@@ -103,6 +103,8 @@ def _conditioned(
     prior: Array, pool: Sequence[Matrix], labelled: Sequence[Matrix], alpha: float
 ) -> Array:
     """Covariance of the candidates given the labels so far."""
+    if not labelled[0].shape[0]:  # nothing to solve, which LAPACK may refuse
+        return prior
     cross = products(labelled, pool).astype(np.float64)
     known = products(labelled, labelled).astype(np.float64)
     np.einsum("ii->i", known)[:] += alpha
