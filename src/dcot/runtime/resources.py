@@ -5,8 +5,9 @@ from __future__ import annotations
 import numbers
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,17 @@ def n_threads() -> int:
     """
     limits = [library["num_threads"] for library in _blas().info()]
     return int(max(1, min([n_cores(), *limits])))
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Let BLAS and our kernels use one thread in each call: for callers with threads of their own.
+
+    Threads of BLAS wait for each other in a loop. Where several calls share the cores, most of the
+    time is spent waiting.
+    """
+    with _blas().limit(limits=1):
+        yield
 
 
 def run_threads(kernel: Callable[..., None], *args: Any, work: float) -> None:

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dcot.errors import InvalidParameterError, OutputError
+from dcot.runtime.resources import one_thread_each
 from dcot.web.routes import Operation, routes
 from dcot.web.security import Access, App, Guard
 
@@ -121,7 +122,8 @@ def serve(
     """Answer requests until interrupted; ``ready`` is called when the first can come.
 
     A request is handed from thread to thread a few times. Each time it waits for one that computes
-    in Python to give way, 5 ms by default: here much less.
+    in Python to give way, 5 ms by default: here much less. Answers and the work in the background
+    are computed beside each other, each on one thread.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -135,6 +137,7 @@ def serve(
         await task
 
     try:
-        asyncio.run(run())
+        with one_thread_each():
+            asyncio.run(run())
     finally:
         sys.setswitchinterval(before)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.unit.web.conftest import wait
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from dcot.errors import InvalidParameterError, OutputError
 from dcot.web import routes
 from dcot.web.formats import read
-from dcot.web.server import listen
+from dcot.web.security import Access
+from dcot.web.server import application, listen, serve, server_of
 
 pytest.importorskip("httpx")
 
@@ -269,3 +272,28 @@ def test_small_answers_are_sent_at_once():
     """asyncio turns off the delay of small packets only for sockets with this protocol."""
     with listen("127.0.0.1", 0) as listening:
         assert listening.proto == socket.IPPROTO_TCP
+
+
+def test_answers_are_computed_on_one_thread_each():
+    """Threads of BLAS that wait for each other would slow down the answers to others."""
+    import httpx
+
+    def threads():
+        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+    def ask():
+        headers = {"authorization": f"Bearer {access.token}"}
+        seen.append(httpx.get(f"http://127.0.0.1:{access.port}/api/threads", headers=headers))
+        server.should_exit = True
+
+    operation = routes.Operation("GET", "/threads", "Threads of BLAS", lambda: sorted(threads()))
+    seen = []
+    with threadpool_limits(2, user_api="blas"), listen("127.0.0.1", 0) as listening:
+        before = threads()
+        access = Access(port=listening.getsockname()[1])
+        server = server_of(application([operation], "label.html", ["/"], access))
+        thread = threading.Thread(target=ask)
+        serve(server, listening, thread.start)
+        thread.join()
+        assert threads() == before
+    assert seen[0].json() == [1]
