@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 from dcot.text import TermCounter
 
@@ -11,6 +12,7 @@ MAX_SHOWN = 20_000  # characters of a document that a page shows
 _WORD = re.compile(r"\w+")
 
 Piece = tuple[str, float]
+Pieces = list[list[Piece]]
 
 
 def shaded(text: str, shares: Callable[[Sequence[str]], Sequence[float]]) -> list[Piece]:
@@ -46,6 +48,26 @@ def shares_of(
     """The shares of words as they stand in a text, by the columns of their terms."""
     if not words or not shares:
         return [0.0] * len(words)
+    return [sum(shares.get(k, 0.0) for k in columns) for columns in _columns(counter, words)]
+
+
+def all_shaded(counter: TermCounter, parts: Sequence[tuple[str, Mapping[int, float]]]) -> Pieces:
+    """Several texts, each by shares of its own; their words are looked up at once."""
+    known = (text[:MAX_SHOWN] for text, shares in parts if shares)
+    words = list(dict.fromkeys(word for text in known for word in _WORD.findall(text)))
+    columns = dict(zip(words, _columns(counter, words), strict=True)) if words else {}
+
+    def one(text: str, shares: Mapping[int, float]) -> list[Piece]:
+        def of(own: Sequence[str]) -> list[float]:
+            return [sum(shares.get(k, 0.0) for k in columns.get(word, ())) for word in own]
+
+        return shaded(text, of)
+
+    return [one(text, shares) for text, shares in parts]
+
+
+def _columns(counter: TermCounter, words: Sequence[str]) -> list[list[int]]:
+    """The columns of the terms in each word."""
     counts = counter.transform(list(words))
-    spans = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
-    return [sum(shares.get(int(k), 0.0) for k in counts.indices[i:j]) for i, j in spans]
+    columns, ends = counts.indices.tolist(), counts.indptr.tolist()
+    return [columns[i:j] for i, j in pairwise(ends)]

@@ -159,7 +159,7 @@ class ExploreApi:
         return {
             "layers": [_layer(meaning, part) for part in meaning.layers],
             "known": len(meaning.words),
-            "pieces": explorer.pieces(text, row.indices, shares),
+            "pieces": explorer.pieces([(text, row.indices, shares)])[0],
             "shaded_by": by,
             "classes": [] if decision is None else decision.classes,
         }
@@ -252,7 +252,8 @@ class ExploreApi:
         explorer = self._with_documents()
         if row >= len(explorer.corpus):
             raise Failure(404, f"there is no document {row}")
-        return reading.listed(explorer, row, np.zeros(0), np.zeros(0))
+        found: dict[str, Any] = reading.rows_listed(explorer, [row], 1)["documents"][0]
+        return found
 
     def _chosen(self, mask: str) -> Any:
         try:

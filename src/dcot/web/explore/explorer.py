@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,7 @@ from dcot.web.explore.projection import REFINED, principal, project
 from dcot.web.explore.report import Confusion, confusion_of, model_report
 from dcot.web.explore.subject import Corpus, Subject
 from dcot.web.labels import LabelStore, check_name
-from dcot.web.shading import Piece, shaded, shares_of
+from dcot.web.shading import Piece, all_shaded
 from dcot.web.space import in_double_precision, with_layers
 
 Array = NDArray[Any]
@@ -344,8 +345,10 @@ class Explorer:
             return None
         return with_layers(classifier._fitted().dcot, self.tracer.layers)
 
-    def pieces(self, text: str, columns: Array, shares: Array) -> list[Piece]:
-        """A text for the page to shade, by the shares of its terms."""
-        by_column = dict(zip(columns.tolist(), np.asarray(shares).tolist(), strict=True))
-        counter = self.subject.vectorizer.counter_
-        return shaded(text, lambda words: shares_of(counter, words, by_column))
+    def pieces(self, parts: Iterable[tuple[str, Array, Array]]) -> list[list[Piece]]:
+        """Texts for the page to shade, each with columns of terms and their shares."""
+        by_column = [
+            (text, dict(zip(columns.tolist(), np.asarray(shares).tolist(), strict=True)))
+            for text, columns, shares in parts
+        ]
+        return all_shaded(self.subject.vectorizer.counter_, by_column)

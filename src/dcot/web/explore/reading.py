@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,13 +60,16 @@ def search(explorer: Explorer, text: str, k: int) -> dict[str, Any]:
     assert explorer.index is not None
     hits = explorer.index.search(text, k)
     query = Query.of_text(explorer, text)
+    rows = [explorer.row_of(hit.id) for hit in hits]
+    why = [query.shares(_terms(explorer, row)) for row in rows]
+    softened = (
+        (row, columns, _softened(shares)) for row, (columns, shares) in zip(rows, why, strict=True)
+    )
     found = []
-    for hit in hits:
-        row = explorer.row_of(hit.id)
-        columns, shares = query.shares(_terms(explorer, row))
+    for hit, one, (columns, shares) in zip(hits, listed(explorer, softened), why, strict=True):
         parts = {"score": hit.score, "similarity": hit.similarity, "bm25": hit.bm25}
         found.append(
-            listed(explorer, row, columns, _softened(shares))
+            one
             | {name: None if part is None else round(part, 4) for name, part in parts.items()}
             | {"reasons": _reasons(explorer, query, columns, shares)}
         )
@@ -77,12 +80,9 @@ def rows_listed(
     explorer: Explorer, rows: Sequence[int], total: int, shade: bool = False
 ) -> dict[str, Any]:
     """Documents in a list, shaded by the decision on request."""
-    found = []
-    nothing = np.zeros(0)
-    for row in rows:
-        columns, shares = own_shares(explorer, row)[:2] if shade else (nothing, nothing)
-        found.append(listed(explorer, row, columns, shares))
-    return {"known": True, "total": total, "documents": found}
+    nothing = np.zeros(0), np.zeros(0)
+    found = ((row, *(own_shares(explorer, row)[:2] if shade else nothing)) for row in rows)
+    return {"known": True, "total": total, "documents": listed(explorer, found)}
 
 
 def read(explorer: Explorer, row: int, text: str, k: int) -> dict[str, Any]:
@@ -96,17 +96,20 @@ def read(explorer: Explorer, row: int, text: str, k: int) -> dict[str, Any]:
         columns, shares = Query.of_text(explorer, text).shares(terms)
         why = f"the similarity to “{text[:60]}”"
     decision = explorer.decision(whole)
-    near, query = [], Query.of(explorer, terms)
-    for hit in explorer.index.similar(explorer.index_id(row), k):
-        other = explorer.row_of(hit.id)
+    query, hits = Query.of(explorer, terms), explorer.index.similar(explorer.index_id(row), k)
+    others = []
+    for other in (explorer.row_of(hit.id) for hit in hits):
         theirs, common = query.shares(_terms(explorer, other))
-        shown = listed(explorer, other, theirs, _softened(common))
-        near.append(shown | {"similarity": round(hit.score, 4)})
+        others.append((other, theirs, _softened(common)))
+    near = [
+        one | {"similarity": round(hit.score, 4)}
+        for hit, one in zip(hits, listed(explorer, others), strict=True)
+    ]
     return {
         "row": row,
         "id": corpus.documents.ids[row],
         "length": len(whole),
-        "pieces": explorer.pieces(whole, columns, shares),
+        "pieces": explorer.pieces([(whole, columns, shares)])[0],
         "shaded_by": why,
         "label": explorer.label(row),
         "classes": [] if decision is None else decision.classes,
@@ -145,25 +148,34 @@ def own_shares(explorer: Explorer, row: int) -> tuple[Array, Array, str]:
     return terms.indices, meaning.layers[-1].word_shares, "its meaning"
 
 
-def listed(explorer: Explorer, row: int, columns: Array, shares: Array) -> dict[str, Any]:
-    """What a list shows of a document."""
-    corpus = explorer.corpus
-    text, start = corpus.documents.texts[row], 0
-    if len(text) > SNIPPET and len(shares):
-        start = _telling(explorer, text, int(columns[int(np.argmax(shares))]))
-    short = text[start : start + SNIPPET]
-    pieces: list[Piece] = explorer.pieces(short, columns, shares)
-    if start:
-        pieces = [("… ", 0.0), *pieces]
-    if start + SNIPPET < len(text):
-        pieces = [*pieces, (" …", 0.0)]
-    return {
-        "row": row,
-        "id": corpus.documents.ids[row],
-        "pieces": pieces,
-        "label": explorer.label(row),
-        "predicted": explorer.predicted_name(row),
-    }
+def listed(explorer: Explorer, found: Iterable[tuple[int, Array, Array]]) -> list[dict[str, Any]]:
+    """What a list shows of documents, given as rows with columns of terms and their shares."""
+    documents, rows = explorer.corpus.documents, []
+    starts, parts = [], []
+    for row, columns, shares in found:
+        text, start = documents.texts[row], 0
+        if len(text) > SNIPPET and len(shares):
+            start = _telling(explorer, text, int(columns[int(np.argmax(shares))]))
+        rows.append(row)
+        starts.append(start)
+        parts.append((text[start : start + SNIPPET], columns, shares))
+    return [
+        {
+            "row": row,
+            "id": documents.ids[row],
+            "pieces": _with_dots(pieces, start, len(documents.texts[row])),
+            "label": explorer.label(row),
+            "predicted": explorer.predicted_name(row),
+        }
+        for row, start, pieces in zip(rows, starts, explorer.pieces(parts), strict=True)
+    ]
+
+
+def _with_dots(pieces: list[Piece], start: int, length: int) -> list[Piece]:
+    """The pieces of a snippet, with dots where the text goes on."""
+    before: list[Piece] = [("… ", 0.0)] if start else []
+    after: list[Piece] = [(" …", 0.0)] if start + SNIPPET < length else []
+    return [*before, *pieces, *after]
 
 
 def _softened(shares: Array) -> Array:
