@@ -20,7 +20,7 @@ from dcot.vectorizer import DCoTVectorizer
 Array = npt.NDArray[Any]
 
 DOCUMENTS_PER_BLOCK = 4096  # encoded at a time
-ROWS_PER_BLOCK = 2048  # scaled at a time, to avoid a large copy in double precision
+VALUES_PER_BLOCK = 1 << 16  # scaled at a time in double precision: they stay in the cache
 
 
 class Transformer(Protocol):
@@ -149,10 +149,16 @@ def encode_rows(model: Transformer | None, documents: Any, layer: int | None) ->
 
 
 def _by_blocks(encode: Callable[[slice], Any], n: int) -> Array:
-    """Unit rows of ``encode``, in blocks, so that no large copy is in double precision."""
+    """Unit rows of ``encode``, in blocks that are written to their place: no second copy of all."""
     step = DOCUMENTS_PER_BLOCK
-    parts = [_checked(encode(slice(start, start + step))) for start in range(0, n, step)]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    first = _checked(encode(slice(0, step)))
+    if n <= step:
+        return first
+    out = np.empty((n, first.shape[1]), dtype=first.dtype)
+    out[:step] = first
+    for start in range(step, n, step):
+        out[start : start + step] = _checked(encode(slice(start, start + step)))
+    return out
 
 
 def _checked(features: Any) -> Array:
@@ -186,13 +192,14 @@ def unit_rows(features: Array) -> Array:
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     out = np.empty(features.shape, dtype=np.float32)
-    for start in range(0, len(features), ROWS_PER_BLOCK):
-        rows = features[start : start + ROWS_PER_BLOCK].astype(np.float64)
+    step = max(1, VALUES_PER_BLOCK // max(1, features.shape[1]))
+    for start in range(0, len(features), step):
+        rows = features[start : start + step].astype(np.float64)
         # divide by the largest value first: squares of extreme values leave the range
         largest = np.abs(rows).max(axis=1, initial=0.0)[:, None]
         rows /= np.where(largest > 0, largest, 1.0)
         norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-        out[start : start + ROWS_PER_BLOCK] = rows / np.where(norms > 0, norms, 1.0)
+        out[start : start + step] = rows / np.where(norms > 0, norms, 1.0)
     return out
 
 

@@ -12,7 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from dcot import DCoT, SearchIndex
-from dcot.search import ranking
+from dcot.search import encoding, ranking
 from dcot.search.encoding import unit_rows
 
 
@@ -84,6 +84,19 @@ def test_against_a_loop(data):
     assert found[0].ids == expected
     assert found[0].known == bool(query.any())
     np.testing.assert_allclose(found[0].scores, [scores[row] for row in expected], atol=1e-5)
+
+
+def test_blocks_do_not_change_the_vectors(monkeypatch):
+    F = features(50, width=8)
+    model = TruncatedSVD(3, random_state=0).fit(F)
+    whole = encoding.encode_rows(model, F, None)
+    monkeypatch.setattr(encoding, "DOCUMENTS_PER_BLOCK", 7)
+    monkeypatch.setattr(encoding, "VALUES_PER_BLOCK", 10)
+    # scikit-learn's product has last digits that depend on its shape
+    np.testing.assert_allclose(encoding.encode_rows(model, F, None), whole, rtol=1e-5, atol=1e-7)
+    assert np.array_equal(unit_rows(F), np.vstack([unit_rows(row[None]) for row in F]))
+    lengths = np.linalg.norm(F.astype(np.float64), axis=1)
+    np.testing.assert_allclose(unit_rows(F), F / lengths[:, None], rtol=1e-6)
 
 
 def test_very_large_and_very_small_values():

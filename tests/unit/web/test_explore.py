@@ -8,6 +8,7 @@ import io
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tests.unit.web.conftest import Client, texts_and_topics
 from tests.unit.web.test_api import ask
 
@@ -15,7 +16,7 @@ import dcot
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer, SearchIndex
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.web.documents import Documents
-from dcot.web.explore.atlas import columns_of, draw_atlas
+from dcot.web.explore.atlas import _having, columns_of, draw_atlas
 from dcot.web.explore.explorer import Explorer
 from dcot.web.explore.export import export_page
 from dcot.web.explore.projection import REFINED, nearest, principal, project
@@ -25,6 +26,7 @@ from dcot.web.explore.run import explore_app
 from dcot.web.explore.subject import Corpus, Subject, learn_subject, subject_of
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access
+from dcot.web.shading import all_shaded, shaded, shares_of
 
 
 @pytest.fixture(scope="module")
@@ -444,3 +446,25 @@ def test_a_first_map_comes_before_the_better_one(corpus, monkeypatch):
     assert seen == [("drawing", 30), ("refining", REFINED)]
     assert explorer.phase == "ready"
     assert len(explorer.atlas.points) == len(corpus)
+
+
+def test_documents_of_each_part_that_have_a_term():
+    X = sp.random_array((40, 9), density=0.3, format="csr", rng=np.random.default_rng(0))
+    rows = np.arange(1, 40, 2)
+    fine = np.random.default_rng(1).integers(0, 4, len(rows))
+    dense = X.toarray() != 0
+    expected = [[sum(dense[rows[fine == part], term]) for term in range(9)] for part in range(4)]
+    assert _having(X, rows, fine, 4).tolist() == expected
+
+
+def test_texts_shaded_together_are_shaded_as_alone(explorer, corpus):
+    counter = explorer.subject.vectorizer.counter_
+    texts = [*corpus.documents.texts[:5], "", "Nothing-known, zzz!", "Oil! OIL, x_y wheat"]
+    generator = np.random.default_rng(0)
+    shares = [dict(enumerate(generator.normal(size=len(explorer.terms)))) for _ in texts]
+    parts = [*zip(texts, shares, strict=True), (texts[0], {})]
+    alone = [
+        shaded(text, lambda words, own=own: shares_of(counter, words, own)) for text, own in parts
+    ]
+    assert all_shaded(counter, parts) == alone
+    assert all_shaded(counter, []) == []

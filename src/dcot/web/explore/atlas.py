@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.cluster import AgglomerativeClustering, KMeans
 
@@ -95,6 +96,7 @@ def _regions(
     step = -(-len(points) // _FIT)
     means = KMeans(k, n_init=1, random_state=seed).fit(points[::step].astype(np.float64))
     fine = means.predict(points.astype(np.float64))
+    having = _having(X, rows, fine, k)
     regions: list[Region] = []
     for level, share in enumerate(LEVELS):
         count = max(2, k // share)
@@ -103,13 +105,21 @@ def _regions(
         joined = np.arange(k)
         if count < k:
             joined = AgglomerativeClustering(count).fit_predict(means.cluster_centers_)
-        regions += _named(X, rows, points, fine, joined, terms, level)
+        regions += _named(X, having, points, fine, joined, terms, level)
     return tuple(regions)
+
+
+def _having(X: Any, rows: Array, fine: Array, k: int) -> Array:
+    """How many documents of each part have each term: parts × terms, in one pass."""
+    n = X.shape[0]
+    members = sp.csr_array((np.ones(len(rows), dtype=np.int32), (fine, rows)), shape=(k, n))
+    ones = np.ones(X.nnz, dtype=np.int32)
+    return np.asarray((members @ sp.csr_array((ones, X.indices, X.indptr), X.shape)).toarray())
 
 
 def _named(
     X: Any,
-    rows: Array,
+    having: Array,
     points: Array,
     fine: Array,
     joined: Array,
@@ -121,12 +131,12 @@ def _named(
     ``fine`` are the parts of the points, ``joined`` the regions of these parts.
     """
     found, used = [], set()
-    member, counts = joined[fine], np.bincount(fine, minlength=len(joined))
-    sizes = np.bincount(member)
+    counts = np.bincount(fine, minlength=len(joined))
+    sizes = np.bincount(joined, counts).astype(np.intp)
     frequency = np.bincount(X.indices, minlength=X.shape[1])
     for region in np.argsort(-sizes, kind="stable"):
-        inside = member == region
-        columns = telling_terms(X, rows[inside], 24)[0]
+        inside = having[joined == region].sum(axis=0)
+        columns = _telling(inside, int(sizes[region]), frequency, X.shape[0], 24)[0]
         rare = columns[frequency[columns] <= max(NAMING_SHARE * X.shape[0], sizes[region])]
         words: list[str] = []
         for word in (terms[column] for column in (rare if len(rare) else columns)):
@@ -155,8 +165,15 @@ def telling_terms(X: Any, rows: Array, k: int) -> tuple[Array, Array, Array]:
     n, width = X.shape
     inside = np.bincount(X[rows].indices, minlength=width)
     everywhere = np.bincount(X.indices, minlength=width)
-    own = inside / max(1, len(rows))
-    others = (everywhere - inside) / max(1, n - len(rows))
+    return _telling(inside, len(rows), everywhere, n, k)
+
+
+def _telling(
+    inside: Array, size: int, everywhere: Array, n: int, k: int
+) -> tuple[Array, Array, Array]:
+    """The same from how many of ``size`` and of all ``n`` documents have each term."""
+    own = inside / max(1, size)
+    others = (everywhere - inside) / max(1, n - size)
     slack = 0.5 / n
     score = (own - others) * np.log((own + slack) / (others + slack))
     score[own <= others] = 0.0
