@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,7 +39,7 @@ class Documents:
                 f"{len(texts)} documents, but {len(names)} identifiers: give one for each"
             )
         if len(set(names)) != len(names):
-            twice = next(one for one in names if names.count(one) > 1)
+            twice = next(one for one, count in Counter(names).items() if count > 1)
             raise InvalidInputError(
                 f"the identifier {twice!r} occurs more than once: use a column whose values are "
                 "unique, or none to number the rows"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +17,7 @@ from starlette.routing import Route
 from dcot._version import __version__
 from dcot.errors import DcotError, OutputError
 from dcot.runtime.files import DISK_FULL
+from dcot.runtime.resources import n_cores
 from dcot.web.schema import InvalidRequestError, Schema, check
 
 MAX_JSON_BYTES = 1 << 20
@@ -47,6 +50,8 @@ class Operation:
     handler : called with the values of ``query`` or ``body`` by name, in a thread
     query : schema of each value in the address; whole numbers and strings
     body : schema of the JSON object that is sent
+    computes : whether it needs a core for a while, and is over soon; as many as there are cores are
+        then answered at a time, and the others wait for their turn
     failures : status codes that it may answer with besides the usual ones
     """
 
@@ -58,6 +63,7 @@ class Operation:
     required: Sequence[str] = ()
     body: Schema | None = None
     max_bytes: int = MAX_JSON_BYTES
+    computes: bool = False
     failures: Mapping[int, str] = field(default_factory=dict)
 
 
@@ -71,22 +77,26 @@ def routes(operations: Sequence[Operation]) -> list[Route]:
     found: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         found.setdefault(operation.path, {})[operation.method] = operation
+    cores = asyncio.Semaphore(n_cores())
     return [
         Route("/api/schema", schema, methods=["GET"]),
         *(
-            Route(f"/api{path}", _endpoint(by_method), methods=list(by_method))
+            Route(f"/api{path}", _endpoint(by_method, cores), methods=list(by_method))
             for path, by_method in found.items()
         ),
     ]
 
 
-def _endpoint(by_method: Mapping[str, Operation]) -> Callable[[Request], Any]:
+def _endpoint(
+    by_method: Mapping[str, Operation], cores: asyncio.Semaphore
+) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
         operation = by_method[method]
         try:
             values = await _values(operation, request)
-            answer = await run_in_threadpool(operation.handler, **values)
+            async with cores if operation.computes else nullcontext():
+                answer = await run_in_threadpool(operation.handler, **values)
         except Failure as failure:
             return _error(failure.status, str(failure), **failure.details)
         except InvalidRequestError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -297,3 +298,47 @@ def test_answers_are_computed_on_one_thread_each():
         thread.join()
         assert threads() == before
     assert seen[0].json() == [1]
+
+
+def test_answers_that_compute_take_turns(monkeypatch):
+    """As many as there are cores are computed at a time; others do not wait for them."""
+    import httpx
+
+    monkeypatch.setattr(routes, "n_cores", lambda: 2)
+    now, most, lock, free = [], [], threading.Lock(), threading.Event()
+
+    def compute():
+        with lock:
+            now.append(1)
+            most.append(len(now))
+        free.wait(60)
+        with lock:
+            now.pop()
+        return {}
+
+    def release():
+        free.set()
+        return {}
+
+    operations = [
+        routes.Operation("GET", "/compute", "Take a core", compute, computes=True),
+        routes.Operation("GET", "/release", "Let them end", release),
+    ]
+    access = Access(port=8765)
+    app = application(operations, "label.html", ["/"], access)
+
+    async def ask():
+        headers = {"authorization": f"Bearer {access.token}"}
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:8765", headers=headers, timeout=60
+        ) as client:
+            waiting = [asyncio.ensure_future(client.get("/api/compute")) for _ in range(6)]
+            while len(now) < 2:
+                await asyncio.sleep(0.01)
+            answers = [await client.get("/api/release"), *(await asyncio.gather(*waiting))]
+        return [answer.status_code for answer in answers]
+
+    assert asyncio.run(ask()) == [200] * 7
+    assert len(most) == 6
+    assert max(most) == 2

@@ -48,6 +48,7 @@ class ExploreApi:
                 "A text, translated into prototypes layer by layer",
                 self.write,
                 body=record({"text": text(MAX_TEXT)}, focus=focus),
+                computes=True,
             ),
             Operation(
                 "GET",
@@ -63,6 +64,7 @@ class ExploreApi:
                 self.word,
                 {"word": _WORD, "n": integer(1, 50)},
                 ["word"],
+                computes=True,
                 failures=unknown,
             ),
             Operation(
@@ -71,6 +73,7 @@ class ExploreApi:
                 "Documents found by meaning and words, with reasons; without a query, the first",
                 self.search,
                 {"q": text(2000), "n": integer(1, 100), "start": integer(0, 10**9)},
+                computes=True,
                 failures=early,
             ),
             Operation(
@@ -79,6 +82,7 @@ class ExploreApi:
                 "One document by id or row, shaded (by a query, if given), and its neighbours",
                 self.document,
                 {"id": text(1000), "row": integer(0, 10**9), "q": text(2000), "n": integer(1, 50)},
+                computes=True,
                 failures=early | {404: "No such document"},
             ),
             Operation("GET", "/map", "Points, regions and columns", self.map, failures=early),
@@ -90,6 +94,7 @@ class ExploreApi:
                 self.lit,
                 {"q": text(2000, 1), "n": integer(1, 1000)},
                 ["q"],
+                computes=True,
                 failures=early,
             ),
             Operation(
