@@ -48,8 +48,9 @@ test-oldest: $(BIN)/python  ## run the tests on the oldest dependencies that pyp
 	$(PYTHON) -m venv .venv-oldest
 	$(BIN)/python tests/trust/oldest.py > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m pip --disable-pip-version-check install --quiet --constraint .venv-oldest/constraints.txt \
-	  --editable '.[cli,plots,explore,dask,bench,onnx]' pytest hypothesis 'pandas<3' 'pyarrow<19' httpx markdown-it-py
-	.venv-oldest/bin/python -m pytest tests/unit tests/contract tests/comparison -W default
+	  --editable '.[cli,plots,explore,dask,bench,onnx]' pytest pytest-xdist hypothesis 'pandas<3' 'pyarrow<19' httpx markdown-it-py
+	.venv-oldest/bin/python -m pytest tests/unit tests/contract tests/comparison -W default \
+	  --numprocesses 2 --dist worksteal --hypothesis-profile ci
 
 fuzz: $(VENV)/.dev  ## change inputs at random for SECONDS (600) a target; guided by coverage where atheris installs
 	$(PIP) install --quiet atheris || echo "atheris cannot be installed here: inputs are changed without a guide."
