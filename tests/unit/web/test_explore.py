@@ -449,7 +449,7 @@ def test_a_first_map_comes_before_the_better_one(corpus, monkeypatch):
 
 
 def test_documents_of_each_part_that_have_a_term():
-    X = sp.random_array((40, 9), density=0.3, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array((40, 9), density=0.3, format="csr", random_state=0)
     rows = np.arange(1, 40, 2)
     fine = np.random.default_rng(1).integers(0, 4, len(rows))
     dense = X.toarray() != 0
