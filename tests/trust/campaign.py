@@ -17,11 +17,14 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tests.trust import mutants
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "trust.md"
 RESULTS = ROOT / "docs" / "tables" / "trust.json"
 KERNELS = ["tests/unit/text", "tests/contract", "tests/unit/search", "tests/unit/test_bad_input.py"]
 MEASURED = ["core", "persistence"]
+LEAST = 0.95  # of their lines, and of their branches
 COVERING = ["contract", "unit/persistence", "unit/test_bad_input.py", "unit/test_classifier.py"]
 COVERING += ["unit/test_corruption.py", "unit/test_estimator.py", "unit/test_machine.py"]
 COVERING += [
@@ -81,6 +84,11 @@ PARTS = {
             "--cov-report=json:{place}/coverage.json",
         ),
     ),
+    "mutants": Part(
+        "Operators and numbers of the mathematics changed, one at a time, for a test to notice",
+        [],
+        {},
+    ),
 }
 
 
@@ -98,6 +106,8 @@ class Row:
 
 def run(name: str, share: float) -> list[Row]:
     """Run a part; its rows."""
+    if name == "mutants":
+        return _mutants(share)
     part = PARTS[name]
     place = Path(tempfile.mkdtemp())
     trials = {key: str(max(1, round(share * most))) for key, most in part.trials.items()}
@@ -146,9 +156,26 @@ def _covered(report: dict, when: str) -> list[Row]:
             ("branches", "num_branches", "covered_branches"),
         ):
             total, covered = sum(f[all_] for f in files), sum(f[good] for f in files)
-            share = f"{100 * covered / max(total, 1):.1f} %"
-            rows.append(Row("coverage", f"{package}: {what} ({share} run)", total, 0, when, 0.0))
+            share = covered / max(total, 1)
+            words = f"{package}: {what} ({100 * share:.1f} % run, at least {100 * LEAST:g} %)"
+            rows.append(Row("coverage", words, total, int(share < LEAST), when, 0.0))
     return rows
+
+
+def _mutants(share: float) -> list[Row]:
+    """A row for each module. Survivors that nobody has explained are failures."""
+    start, rows, when = time.monotonic(), [], time.strftime("%Y-%m-%d")
+    for module in mutants.TESTS:
+        command = [sys.executable, "-m", "tests.trust.mutants", module, str(share)]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+        found = json.loads(done.stdout)
+        left, tried = found["survivors"], found["tried"]
+        same = sum(why is not None for why in left.values())
+        noticed = f"{100 * (tried - len(left)) / tried:.0f} % noticed, {same} change nothing"
+        rows.append(Row("mutants", f"{module}: {noticed}", tried, len(left) - same, when, 0.0))
+    tried, failed = sum(row.tried for row in rows), sum(row.failed for row in rows)
+    minutes = (time.monotonic() - start) / 60
+    return [Row("mutants", PARTS["mutants"].title, tried, failed, when, minutes), *rows]
 
 
 HEAD = """# What was tried
@@ -165,8 +192,10 @@ def page(rows: list[Row], shares: dict[str, float]) -> str:
     lines += ["| what | tried | failed | share of the full run | when |", "|---|---|---|---|---|"]
     for row in rows:
         first = row.what == PARTS[row.part].title
-        what = f"**{row.what}** (tests)" if first else row.what
-        share = f"{100 * shares[row.part]:g} %" if first and PARTS[row.part].trials else ""
+        unit = "" if row.part == "mutants" else " (tests)"
+        what = f"**{row.what}**{unit}" if first else row.what
+        sampled = PARTS[row.part].trials or row.part == "mutants"
+        share = f"{100 * shares[row.part]:g} %" if first and sampled else ""
         when = row.when if first else ""
         lines.append(f"| {what} | {row.tried:,} | {row.failed:,} | {share} | {when} |")
     missing = [part.title for name, part in PARTS.items() if name not in shares]
@@ -183,17 +212,22 @@ loops are left out, and are run with their bounds checked instead.
 
 
 def main(share: str = "1", *names: str) -> None:
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": [], "shares": {}}
-    rows = [Row(**row) for row in kept["rows"]]
-    shares = kept["shares"]
     for name in names or PARTS:
-        rows = [row for row in rows if row.part != name] + run(name, float(share))
-        shares[name] = float(share)
+        found = run(name, float(share))
+        rows, shares = _kept()  # read now: another run may have written its own parts
+        rows = [row for row in rows if row.part != name] + found
         rows.sort(key=lambda row: list(PARTS).index(row.part))
+        shares[name] = float(share)
         RESULTS.write_text(json.dumps({"shares": shares, "rows": [*map(asdict, rows)]}, indent=1))
         PAGE.write_text(page(rows, shares), encoding="utf-8")
     print(PAGE.read_text())
-    sys.exit(any(row.failed for row in rows))
+    sys.exit(any(row.failed for row in _kept()[0]))
+
+
+def _kept() -> tuple[list[Row], dict[str, float]]:
+    """The rows of the last run of each part, and the share that it tried."""
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": [], "shares": {}}
+    return [Row(**row) for row in kept["rows"]], kept["shares"]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Change a line of the mathematics, and see whether a test notices.
 
-``python -m tests.trust.mutants MODULE COUNT`` changes one operator, comparison or number of the
-module at a time (a random sample of COUNT), puts the changed code into the functions that are
-already imported, and runs the module's tests in the same process: seconds a mutant. It prints those
-that no test noticed.
+``python -m tests.trust.mutants MODULE SHARE`` changes one operator, comparison or number of the
+module at a time (all of them, or a random share), puts the changed code into the functions that are
+already imported, and runs the module's tests in the same process, those first that noticed others.
+It prints the mutants that no test noticed, and why, if the change means nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import copy
 import importlib
 import inspect
 import io
+import json
+import math
 import random
 import signal
 import sys
@@ -23,6 +25,7 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 TESTS = {
     "dcot.core.corruption": ["tests/contract/test_solvers.py", "tests/unit/test_corruption.py"],
@@ -31,6 +34,8 @@ TESTS = {
     "dcot.classifier.ridge": ["tests/unit/test_ridge.py"],
     "dcot.core.representation": ["tests/unit/test_estimator.py"],
 }
+# Survivors that were read: why no test can notice them.
+EQUIVALENT: dict[str, str] = {}
 SWAPS: dict[type, type] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
     ast.MatMult: ast.Add, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
@@ -82,7 +87,10 @@ def changed(source: str, mutant: tuple[int, str, str]) -> tuple[ast.AST, str]:
     else:
         setattr(node, field, ast.UnaryOp(ast.Not(), copy.deepcopy(value)))
     ast.fix_missing_locations(tree)
-    return tree, f"line {node.lineno}: {before:.60} → {ast.unparse(node):.60}"
+    line = source.splitlines()[node.lineno - 1].strip()
+    if what == "not":
+        return tree, f"{line} (not)"
+    return tree, f"{line} ({before} → {ast.unparse(node)})"
 
 
 def functions_of(module: types.ModuleType) -> dict[str, types.FunctionType]:
@@ -107,42 +115,73 @@ def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from codes_of(one)
 
 
-def noticed(tests: list[str], seconds: float) -> bool:
-    """Whether a test fails, or takes for ever."""
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", *tests]
-    signal.signal(signal.SIGPROF, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        try:
-            return pytest.main(options) != 0
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
+class Session:
+    """A plugin of pytest: the tests of a module, once for every mutant."""
 
+    def __init__(self, name: str, share: float) -> None:
+        self.module = importlib.import_module(name)
+        self.source = Path(str(self.module.__file__)).read_text(encoding="utf-8")
+        self.functions = functions_of(self.module)
+        self.chosen = mutants(self.source)
+        random.Random(0).shuffle(self.chosen)
+        del self.chosen[math.ceil(share * len(self.chosen)) :]
+        self.survivors: list[str] = []
 
-def main(name: str, count: str) -> None:
-    module = importlib.import_module(name)
-    source = Path(str(module.__file__)).read_text(encoding="utf-8")
-    tests, functions = TESTS[name], functions_of(module)
-    if noticed(tests, 900):  # compiles what is not in the cache yet
-        raise SystemExit(f"{name}: its tests fail without a change")
-    chosen = mutants(source)
-    random.Random(0).shuffle(chosen)
-    survivors = []
-    for mutant in chosen[: int(count)]:
-        tree, words = changed(source, mutant)
-        code = compile(tree, str(module.__file__), "exec")
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        tests = list(session.items)
+        if not tests or noticed(tests, 900):  # compiles what is not in the cache yet
+            raise SystemExit(f"{self.module.__name__}: its tests fail without a change")
+        for mutant in self.chosen:
+            tree, words = changed(self.source, mutant)
+            with self.in_place(compile(tree, str(self.module.__file__), "exec")):
+                if not noticed(tests, 60):
+                    self.survivors.append(words)
+                    print(f"survived: {words}", file=sys.stderr, flush=True)
+        return True
+
+    def pytest_runtest_logreport(self) -> None:
+        """Failures are wanted here."""
+
+    @contextlib.contextmanager
+    def in_place(self, code: types.CodeType) -> Iterator[None]:
+        """The functions of the module with other code."""
         old = {}
         for one in codes_of(code):
-            function = functions.get(one.co_qualname)
+            function = self.functions.get(one.co_qualname)
             if function is not None and one.co_freevars == function.__code__.co_freevars:
                 old[function], function.__code__ = function.__code__, one
-        if not noticed(tests, 120):
-            survivors.append(words)
-            print(f"survived: {words}", flush=True)
-        for function, before in old.items():
-            function.__code__ = before
-    tried = min(int(count), len(chosen))
-    print(f"{name}: {tried} of {len(chosen)} mutants, {tried - len(survivors)} noticed", flush=True)
+        try:
+            yield
+        finally:
+            for function, before in old.items():
+                function.__code__ = before
+
+
+def noticed(tests: list[pytest.Item], seconds: float) -> bool:
+    """Whether a test fails, or takes for ever; that one is moved to the front."""
+    signal.signal(signal.SIGPROF, _too_long)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        for number, test in enumerate(tests):
+            if any(report.failed for report in runtestprotocol(test, log=False, nextitem=None)):
+                tests.insert(0, tests.pop(number))
+                return True
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError("a mutant that takes for ever")
+
+
+def main(name: str, share: str = "1") -> None:
+    session = Session(name, float(share))
+    options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
+    with contextlib.redirect_stdout(io.StringIO()):
+        pytest.main([*options, *TESTS[name]], plugins=[session])
+    found = {words: EQUIVALENT.get(words) for words in session.survivors}
+    print(json.dumps({"tried": len(session.chosen), "survivors": found}, indent=1))
 
 
 if __name__ == "__main__":
