@@ -1,9 +1,10 @@
 """Kill work at random moments, or let the disk end, and look at what is left.
 
 ``python -m tests.trust.crashing KIND COUNT`` starts the work COUNT times in children and kills each
-(SIGKILL) at a random moment, or limits the size of its files; what is there afterwards has to be
-the old output or the new one, whole, and the same work, done again (for some), has to give the new
-one to the byte. It prints, as JSON, how many were stopped in the middle, and what was wrong.
+(SIGKILL) at a random moment; for a third as many it limits the size of the files instead. What is
+there afterwards has to be the old output or the new one, whole, and the same work, done again (for
+some), has to give the new one to the byte. It prints, as JSON and for either way to stop, how many
+were tried, how many of them were stopped before their end, and what was wrong.
 
 Children are forked from a process that has imported everything and never used polars, whose
 threads do not survive a fork.
@@ -26,6 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 State = dict[str, bytes]
+Ending = tuple[bool, str]  # whether it was before the end, and what was wrong
 
 
 def state(path: Path) -> State:
@@ -167,26 +169,23 @@ def _reset(output: Path, before: str | None) -> None:
         shutil.copytree(before, output)
 
 
-def trial(kind: str, seconds: float, size: int, new: State, rng: random.Random) -> tuple[bool, str]:
-    """One interrupted piece of work: whether it was in the middle, and what was wrong."""
+def trial(kind: str, after: float | None, limit: int | None, new: State, again: bool) -> Ending:
+    """Work that is killed after some seconds, or has so many bytes for a file."""
     work, name, read, before = WORK[kind]
-    output, kill = Path(name), rng.random() < 0.7
+    output = Path(name)
     _reset(output, before)
     old = read(output)
-    if kill:
-        number = child(work)
-        time.sleep(rng.uniform(0, 1.1 * seconds))
+    number = child(work, limit)
+    if after is not None:
+        time.sleep(after)
         os.kill(number, signal.SIGKILL)
-        expected = {0, -signal.SIGKILL}
-    else:
-        number, expected = child(work, rng.randrange(size)), {0, 1}
     ended = wait(number)
-    if ended not in expected:
+    if ended not in (0, 1 if after is None else -signal.SIGKILL):
         return True, f"ended with {ended}"
     found = read(output)
     if found not in (old, new):
         return True, f"neither old nor new: {sorted(found)}"
-    if rng.random() < 0.3 and (wait(child(work)) or read(output) != new):
+    if again and (wait(child(work)) or read(output) != new):
         return True, "done again, it is another output"
     return ended != 0, ""
 
@@ -210,11 +209,24 @@ def main(kind: str, count: str) -> None:
         wait(child(work))
         seconds, new = time.monotonic() - start, read(Path(name))
         size = max(len(data) for data in new.values())
-        found = [trial(kind, seconds, size, new, rng) for _ in range(int(count))]
+        kills, rooms = int(count), -(-int(count) // 3)
+        found = {
+            "killed": [
+                trial(kind, rng.uniform(0, 1.1 * seconds), None, new, rng.random() < 0.3)
+                for _ in range(kills)
+            ],
+            "without room": [
+                trial(kind, None, rng.randrange(size), new, rng.random() < 0.3)
+                for _ in range(rooms)
+            ],
+        }
         os.chdir("/")
-    wrong = [what for _, what in found if what]
-    stopped = sum(middle for middle, _ in found)
-    print(json.dumps({"tried": len(found), "stopped": stopped, "wrong": wrong}))
+    print(json.dumps({way: summary(endings) for way, endings in found.items()}))
+
+
+def summary(endings: list[Ending]) -> dict[str, object]:
+    wrong = [what for _, what in endings if what]
+    return {"tried": len(endings), "stopped": sum(half for half, _ in endings), "wrong": wrong}
 
 
 if __name__ == "__main__":
