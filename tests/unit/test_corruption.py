@@ -7,6 +7,8 @@ import pytest
 from tests.reference import counts, explicit_layer, sampled_layer, sampled_loss
 
 from dcot import DCoT
+from dcot.core.corruption import System, marginalise
+from dcot.core.moments import Moments
 
 NOISE = 0.5
 TARGETS = np.array([0, 3, 5])
@@ -72,3 +74,30 @@ def test_all_solvers_report_the_same_loss(X, solver):
     options = {"prototypes": TARGETS, "noise": 0.7, "shrinkage": 0.3, "tol": 1e-12}
     expected = DCoT(**options, solver="primal").fit(X).loss_
     np.testing.assert_allclose(DCoT(**options, solver=solver).fit(X).loss_, expected)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+@pytest.mark.parametrize("ridge", [0.0, 7e-5])
+def test_mean_variation_and_loss_without_looking_at_the_outputs(X, noise, ridge):
+    X = 0.01 * X  # sums below 1
+    system = marginalise(Moments.of(X), noise, shrinkage=0.2, ridge=ridge)
+    shrinkage = 0.2 if noise else 0.0  # without noise there is nothing to shrink
+    coef, intercept = explicit_layer(X, TARGETS, noise, shrinkage=shrinkage, ridge=ridge)
+    mean, centred = X.mean(0)[TARGETS], X - X.mean(0)
+    np.testing.assert_allclose(system.intercept(coef, mean), intercept, atol=1e-12)
+    outputs = X @ coef + intercept
+    np.testing.assert_allclose(system.output_mean(coef, mean), outputs.mean(0))
+    gain = float((coef * (centred.T @ centred[:, TARGETS])).sum())
+    expected = ((outputs - outputs.mean(0)) ** 2).sum()
+    assert system.output_variation(gain, coef) == pytest.approx(expected)
+    # the squared bias of a corrupted output, and its variance
+    kept = X[:, TARGETS] - (1 - noise) * X @ coef - intercept
+    expected = (kept**2).sum() + noise * (1 - noise) * (X**2 @ coef**2).sum()
+    loss = system.loss(len(X), float((centred[:, TARGETS] ** 2).sum()), gain, coef)
+    assert loss == pytest.approx(expected / (2 * len(X)), abs=1e-12)
+
+
+def test_rare_terms_have_a_root_and_terms_that_never_occur_have_none():
+    scale = np.array([0.0, 1e-12, 0.25, 4.0])
+    system = System(0.5, 0.5, scale, np.zeros(4), scale)
+    np.testing.assert_allclose(system.inverse_root, [0.0, 1e6, 2.0, 0.5])
