@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from dcot import DCoT, DcotError, NotAvailableError
+from dcot import DCoT, DCoTClassifier, DcotError, NotAvailableError, SearchIndex
+from dcot.text import TermCounter, TermWeighting
 
 X = np.array([[1.0, 2, 0], [0, 1, 1], [2, 0, 1]])
 
@@ -42,6 +43,7 @@ X = np.array([[1.0, 2, 0], [0, 1, 1], [2, 0, 1]])
         ({"prototypes": [0, 3]}, "column 3, but there are 3 terms"),
         ({"prototypes": [-1]}, "column -1"),
         ({"prototypes": []}, "at least one term"),
+        ({"prototypes": [False] * 3}, "a mask of prototypes must have 3 entries"),
         ({"prototypes": ["oil"]}, "columns have no names"),
         ({"prototypes": [0.5]}, "column indices or feature names"),
     ],
@@ -70,6 +72,12 @@ def test_documents(matrix, words):
     with pytest.raises(DcotError, match=words) as caught:
         DCoT().fit(matrix)
     assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("kind", ["M8[D]", "m8[s]"])
+def test_dates_are_no_numbers(kind):
+    with pytest.raises(DcotError, match=r"values of type .*\[.\], expected numbers"):
+        DCoT().fit(np.ones((3, 3)).astype("i8").astype(kind))
 
 
 def test_too_large_for_float32():
@@ -218,9 +226,10 @@ def test_a_model_refuses_values_too_large_to_transform():
 
 
 def damaged(kind, dtype, form):
-    Y = sp.random(200, 50, 0.1, format=form, random_state=0)
+    Y = sp.random(200, 50, 0.1, format="csr" if form == "bsr" else form, random_state=0)
+    Y = Y.tobsr((2, 2)) if form == "bsr" else Y
     Y.indices, Y.indptr = Y.indices.astype(dtype), Y.indptr.astype(dtype)
-    size = Y.shape[1] if form == "csr" else Y.shape[0]
+    size = {"csr": 50, "csc": 200, "bsr": 25}[form]
     if kind == "far":
         Y.indices[-1] = 10**8
     elif kind == "near":
@@ -236,7 +245,7 @@ def damaged(kind, dtype, form):
     return Y
 
 
-@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
 @pytest.mark.parametrize("kind", ["far", "near", "negative", "start", "decreasing", "short"])
 def test_indices_are_checked_before_they_are_used(kind, dtype, form):
@@ -247,6 +256,38 @@ def test_indices_are_checked_before_they_are_used(kind, dtype, form):
     for use in (DCoT(5).fit, DCoT(5).partial_fit, model.transform, lambda Y: DCoT(5).fit([Y])):
         with pytest.raises(DcotError, match="not a valid sparse matrix"):
             use(Y)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize("kind", ["far", "start"])
+def test_indices_are_checked_by_whatever_takes_a_matrix(kind, form):
+    Y = damaged(kind, np.int32, form)
+    counter = TermCounter(vocabulary=[f"t{n:02d}" for n in range(50)])
+    model = DCoT(5).fit(damaged("", np.int32, "csr"))
+    labels = ["a", "b"] * 100
+    for use in (
+        counter.inverse_transform,
+        SearchIndex(model).add,
+        TermWeighting("bm25").fit_transform,
+        lambda Y: DCoTClassifier(selection="none").fit(Y, labels),
+    ):
+        with pytest.raises(DcotError, match="not a valid sparse matrix"):
+            use(Y)
+
+
+@pytest.mark.parametrize("change", ["shape", "flat", "pointers", "floats"])
+def test_arrays_of_the_wrong_kind(change):
+    Y = damaged("", np.int32, "bsr" if change in ("shape", "flat") else "csr")
+    if change == "shape":
+        Y.data = np.ones((len(Y.indices), 3, 3))
+    elif change == "flat":
+        Y.data = np.ones(len(Y.indices))
+    elif change == "pointers":
+        Y.indptr = Y.indptr[:-1]
+    else:
+        Y.indices = Y.indices.astype(float)
+    with pytest.raises(DcotError, match="not a valid sparse matrix"):
+        DCoT(5).fit(Y)
 
 
 @pytest.mark.parametrize("end", ["rows", "columns"])
@@ -295,6 +336,12 @@ def test_no_documents_have_no_features():
     assert model.transform(sp.csr_array((0, 12))).shape == (0, 10)
     with pytest.raises(DcotError, match="got an empty list"):
         model.transform([])
+
+
+def test_moments_are_not_enough_for_what_is_asked_later():
+    model = DCoT(5).partial_fit(COUNTS).set_params(squash="tanh")
+    with pytest.raises(DcotError, match="cannot be learned from moments"):
+        model.transform(COUNTS)
 
 
 def test_partial_fit_says_why_it_is_not_there():

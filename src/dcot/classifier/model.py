@@ -46,7 +46,7 @@ from dcot.classifier.state import (
     read_representation,
 )
 from dcot.classifier.suggestion import suggest_rows
-from dcot.core.centred import Matrix, as_documents, precision
+from dcot.core.centred import Matrix, as_documents, check_blocks, precision
 from dcot.core.fit import FittedDCoT, check_weights
 from dcot.core.fit import fit as fit_dcot
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
@@ -483,6 +483,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return self
 
     def _validated(self, X: Any, reset: bool) -> Any:
+        check_blocks(X)
         try:
             return validate_data(self, X, reset=reset, accept_sparse=["csr", "csc", "coo"])
         except ValueError as error:

@@ -61,6 +61,12 @@ def check_kind(X: Any) -> None:
         raise InvalidTypeError(f"X has values of type {kind}, expected numbers")
 
 
+def check_blocks(X: Any) -> None:
+    """Check the sparse formats that scikit-learn converts, and SciPy crashes on if damaged."""
+    if sp.issparse(X) and X.format == "bsr":
+        check_indices(X)
+
+
 def canonical(X: Any, dtype: Any) -> Any:
     """Return X as CSR with sorted, unique indices, 32-bit if they fit; X itself is not changed.
 
@@ -101,9 +107,14 @@ def check_indices(X: Any) -> None:
         for name, entries, size in zip(("rows", "columns"), X.coords, X.shape, strict=True):
             _check_range(name, entries, size, len(X.data))
         return
-    if X.format not in ("csr", "csc"):
+    if X.format not in ("csr", "csc", "bsr"):
         return
-    lines, size = X.shape if X.format == "csr" else X.shape[::-1]
+    lines, size = X.shape[::-1] if X.format == "csc" else X.shape
+    if X.format == "bsr":
+        high, wide = X.data.shape[1:] if X.data.ndim == 3 and X.data.size else (1, 1)
+        if X.data.ndim != 3 or lines % high or size % wide:
+            raise _damaged(f"its blocks have shape {X.data.shape[1:]}")
+        lines, size = lines // high, size // wide
     starts = np.asarray(X.indptr)
     if starts.dtype.kind not in "iu" or starts.shape != (lines + 1,):
         raise _damaged(f"indptr has shape {starts.shape}, expected {lines + 1} integers")

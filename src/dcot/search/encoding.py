@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from dcot.classifier.embedding import Embedding
+from dcot.core.centred import canonical
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.text import TermCounter
@@ -140,7 +141,7 @@ def with_vectors(own: Array, embedding: Embedding, vectors: Array) -> Array:
 
 def encode_rows(model: Transformer | None, documents: Any, layer: int | None) -> Array:
     """Unit vectors of rows of numbers, which are features or the input of a model."""
-    X = sp.csr_array(documents) if sp.issparse(documents) else documents
+    X = canonical(documents, documents.dtype) if sp.issparse(documents) else documents
     if model is None:
         return _checked(X)
     if isinstance(model, DCoT) and layer is not None:

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array, metadata_routing
 
+from dcot.core.centred import canonical
 from dcot.errors import InvalidInputError, InvalidTypeError, not_fitted
 from dcot.text import counting, inputs, options
 from dcot.text.analysis import Analysis
@@ -311,6 +312,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         """
         names = self.get_feature_names_out()
         try:
+            X = canonical(X, X.dtype) if sparse.issparse(X) else X  # SciPy checks no indices
             matrix = sparse.csr_matrix(check_array(X, accept_sparse="csr"))
         except (TypeError, ValueError) as error:
             raise InvalidInputError(str(error)) from error
