@@ -110,12 +110,16 @@ def test_features_are_finite_and_of_unit_length_or_zero(X, noise, squash):
 def test_moments_add(X, Y):
     d = min(X.shape[1], Y.shape[1])
     X, Y = X[:, :d], Y[:, :d]
-    both = Moments.of(np.vstack([X, Y]), scatter=True)
-    added = Moments.of(X, scatter=True) + Moments.of(Y, scatter=True)
-    assert both.n == added.n
-    for name in ("total", "squares", "document_frequency"):
-        np.testing.assert_allclose(getattr(both, name), getattr(added, name))
-    np.testing.assert_allclose(np.tril(both.scatter), np.tril(added.scatter), atol=1e-9)
+    both = np.vstack([X, Y])
+    expected = Moments.of(both)
+    in_place = Moments.empty(d, np.float64)
+    in_place.add(X)
+    in_place.add(Y)
+    for found in (Moments.of(X) + Moments.of(Y), in_place):
+        assert found.n == expected.n
+        for name in ("total", "squares", "document_frequency"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name))
+    np.testing.assert_allclose(np.tril(in_place.scatter), np.tril(both.T @ both), atol=1e-9)
 
 
 def test_moments_that_do_not_fit_are_refused():

@@ -43,17 +43,14 @@ class Moments:
     scatter: Array | None = None
 
     @classmethod
-    def of(cls, X: Matrix, weights: Array | None = None, *, scatter: bool = False) -> Moments:
-        """Return the moments of the rows of X, CSR or dense.
+    def of(cls, X: Matrix, weights: Array | None = None) -> Moments:
+        """Return the moments of the rows of X, CSR or dense, without their scatter matrix.
 
         >>> Moments.of(np.array([[1.0, 0.0], [1.0, 2.0]])).total
         array([2., 2.])
         """
         with np.errstate(over="ignore"):  # the fit rejects sums that are not finite
-            moments = cls._sums_of(X, weights)
-        if scatter:
-            moments.scatter = _scatter(X, weights)
-        return moments
+            return cls._sums_of(X, weights)
 
     @classmethod
     def _sums_of(cls, X: Matrix, weights: Array | None) -> Moments:
@@ -80,16 +77,10 @@ class Moments:
 
     def widened(self, n_terms: int) -> Moments:
         """Return the moments with more terms, which no document contains."""
-        old = self.n_terms
-        pad = [np.pad(v, (0, n_terms - old)) for v in self._sums()]
-        scatter = None
-        if self.scatter is not None:
-            scatter = np.zeros((n_terms, n_terms), dtype=self.scatter.dtype)
-            scatter[:old, :old] = self.scatter
-        return Moments(self.n, pad[0], pad[1], pad[2], scatter)
-
-    def _sums(self) -> tuple[Array, Array, Array]:
-        return self.total, self.squares, self.document_frequency
+        assert self.scatter is not None
+        more = n_terms - self.n_terms
+        pad = [np.pad(v, (0, more)) for v in (self.total, self.squares, self.document_frequency)]
+        return Moments(self.n, pad[0], pad[1], pad[2], np.pad(self.scatter, (0, more)))
 
     @property
     def n_terms(self) -> int:
@@ -105,40 +96,37 @@ class Moments:
 
     def centred_scatter(self) -> Array:
         """Return ``Σ (x−µ)(x−µ)ᵀ``, lower triangle, as a new array."""
-        if self.scatter is None:
-            raise InvalidInputError("these moments were collected without their scatter matrix")
+        assert self.scatter is not None
         return centre_scatter(self.scatter.copy(), self.mean, self.n)
 
     def __add__(self, other: Moments) -> Moments:
+        """Return the moments of both corpora, without a scatter matrix."""
         if self.n_terms != other.n_terms:
             raise InvalidInputError(
                 f"moments of {self.n_terms} and {other.n_terms} terms cannot be added: "
                 "count both corpora with the same vocabulary"
             )
-        if (self.scatter is None) != (other.scatter is None):
-            raise InvalidInputError("moments with and without a scatter matrix cannot be added")
-        scatter = None if self.scatter is None else self.scatter + other.scatter
         return Moments(
             self.n + other.n,
             self.total + other.total,
             self.squares + other.squares,
             self.document_frequency + other.document_frequency,
-            scatter,
         )
 
     def add(self, X: Matrix, weights: Array | None = None) -> None:
-        """Add the rows of X in place, without a second scatter matrix."""
+        """Add the rows of X in place, also to the scatter matrix."""
+        assert self.scatter is not None
         more = Moments.of(X, weights)
-        if self.scatter is not None:  # first, because it may run out of memory
-            X = X.astype(self.scatter.dtype, copy=False)
-            self.scatter = _scatter(X, weights, out=self.scatter)
+        # first, because it may run out of memory
+        X = X.astype(self.scatter.dtype, copy=False)
+        self.scatter = _scatter(X, weights, out=self.scatter)
         self.n += more.n
         self.total = self.total + more.total
         self.squares = self.squares + more.squares
         self.document_frequency = self.document_frequency + more.document_frequency
 
 
-def _scatter(X: Matrix, weights: Array | None, out: Array | None = None) -> Array:
+def _scatter(X: Matrix, weights: Array | None, out: Array) -> Array:
     if weights is not None:
         X = scale_rows(X, np.sqrt(weights).astype(X.dtype))
     if sp.issparse(X):
