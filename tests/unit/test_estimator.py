@@ -120,6 +120,7 @@ def test_every_kind_of_matrix_gives_the_same(X):
     wide = sp.csr_matrix(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     kinds = [sp.csr_matrix(X), sp.csc_array(X), sp.coo_array(X), sp.coo_matrix(X), wide]
+    kinds += [sp.csr_array(X).asformat(name) for name in ("bsr", "lil", "dok", "dia")]
     kinds += [np.asfortranarray(X), pd.DataFrame(X).set_axis(range(20), axis=1), X.tolist()]
     for kind in kinds:
         np.testing.assert_allclose(DCoT(6).fit_transform(kind), expected, atol=1e-9)

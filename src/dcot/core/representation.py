@@ -193,7 +193,7 @@ class Representation:
         width = int(self.layers[-1].coef_.shape[1])
         start, folded = len(weights), None
         for layer, scale in zip(self.layers[::-1], self.scales[::-1], strict=True):
-            if start > 0 and (folded is None or self.output != "last"):
+            if folded is None or self.output != "last":
                 start -= width
                 part = weights[start : start + width] * weights.dtype.type(scale)
                 folded = part if folded is None else folded + part

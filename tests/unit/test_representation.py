@@ -1,0 +1,101 @@
+"""Features of documents, one at a time by their definition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.reference import counts
+
+from dcot import DCoT
+from dcot.core import representation
+from dcot.core.representation import Representation, _inverse_norms, combined, products
+
+X = 0.3 * counts(np.random.default_rng(0), 11, 7)
+X[4] = 0
+
+
+def by_hand(made, x):
+    """The features of one document."""
+    outputs, z = [], x
+    for layer in made.layers:
+        z = z @ layer.coef_ + layer.intercept_
+        z = np.tanh(z) if layer.squash == "tanh" else z
+        outputs.append(z if made.normalize is None else z - layer.mean_)
+        z = outputs[-1] if made.normalize is None else z
+    if made.normalize == "unit":
+        outputs = [one / np.linalg.norm(one) for one in outputs]
+    elif made.normalize == "shared":
+        length, spreads = np.linalg.norm(outputs[0]), [layer.spread_ for layer in made.layers]
+        outputs = [
+            one / length * np.sqrt(spreads[0] / spread)
+            for one, spread in zip(outputs, spreads, strict=True)
+        ]
+    if made.output == "last":
+        return outputs[-1]
+    if made.output == "layers":
+        return np.hstack(outputs)
+    size = np.linalg.norm(x) if made.normalize in ("unit", "shared") else 1.0
+    return np.hstack([made.input_weight * x / (size or 1.0), *outputs])
+
+
+@pytest.mark.parametrize("output", ["concat", "layers", "last"])
+@pytest.mark.parametrize("normalize", ["shared", "unit", "center", None])
+@pytest.mark.parametrize(("squash", "n_layers"), [("identity", 1), ("identity", 3), ("tanh", 2)])
+def test_every_way_to_the_features(output, normalize, squash, n_layers, monkeypatch):
+    options = {"output": output, "normalize": normalize, "squash": squash, "n_layers": n_layers}
+    made = replace(DCoT(3, **options).fit(X)._fitted().representation, input_weight=0.4)
+    cut = lambda n, *sizes: iter([slice(0, 5), slice(5, n)])  # noqa: E731
+    monkeypatch.setattr(representation, "row_blocks", cut)
+    expected = np.array([by_hand(made, x) for x in X])
+    weights = np.random.default_rng(1).standard_normal((expected.shape[1], 4))
+    for matrix in (X, sp.csr_array(X)):
+        features = made.transform(matrix)
+        features = features.toarray() if sp.issparse(features) else features
+        np.testing.assert_allclose(features, expected, atol=1e-10)
+        np.testing.assert_allclose(made.times(matrix, weights), expected @ weights, atol=1e-10)
+        parts = made.parts(matrix)
+        dual = np.random.default_rng(2).standard_normal((len(X), 2))
+        np.testing.assert_allclose(combined(parts, dual), expected.T @ dual, atol=1e-10)
+        np.testing.assert_allclose(products(parts, parts), expected @ expected.T, atol=1e-10)
+
+
+def test_one_column():
+    made = DCoT(1, n_layers=1, output="concat").fit(X)._fitted().representation
+    features = made.transform(sp.csr_array(X))
+    assert features.shape == (11, 8)
+    np.testing.assert_allclose(features.toarray(), made.transform(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_compression_of_some_documents(monkeypatch, weighted):
+    """Directions are right singular vectors of the weighted features of the chosen documents."""
+    monkeypatch.setattr(representation, "COMPRESSION_DOCUMENTS", 9)
+    weights = np.linspace(0.5, 2, 11) if weighted else None
+    whole = DCoT(3).fit(X)._fitted().representation
+    found = whole.compressed(X, weights, 2, 0)
+    chosen = np.sort(np.random.RandomState(0).choice(11, 9, replace=False))
+    features = whole.transform(X[chosen])
+    if weights is not None:
+        features = features * np.sqrt(weights[chosen])[:, None]
+    expected = np.linalg.svd(features)[2][:2].T
+    expected *= np.sign(expected[np.abs(expected).argmax(0), [0, 1]])
+    np.testing.assert_allclose(found.components, expected, atol=1e-8)
+    np.testing.assert_allclose(found.transform(X), whole.transform(X) @ expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("spreads", "expected"),
+    [((0.5, 0.25), (1.0, 2**0.5)), ((0.5, 0.0), (1.0, 1.0)), ((0.0, 0.5), (1.0, 1.0))],
+)
+def test_layers_that_do_not_vary_are_not_scaled(spreads, expected):
+    layers = [SimpleNamespace(spread_=spread) for spread in spreads]
+    assert Representation(layers, "layers", "shared").scales == pytest.approx(expected)
+    assert Representation(layers, "layers", "unit").scales == [1.0, 1.0]
+
+
+def test_rows_of_zeros_stay_zeros():
+    np.testing.assert_allclose(_inverse_norms(np.array([0.0, 0.25, 4.0])), [0.0, 2.0, 0.5])
