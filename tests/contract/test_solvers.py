@@ -12,7 +12,7 @@ from dcot.core.corruption import marginalise
 from dcot.core.fit import FitOptions
 from dcot.core.moments import Moments
 from dcot.core.plan import Shape, bytes_in_memory, plan_in_memory, shape_of
-from dcot.core.solvers import SOLVERS, cg
+from dcot.core.solvers import SOLVERS, cg, direct
 
 SHAPES = [(40, 12, 5), (12, 40, 9), (30, 30, 30), (1, 5, 2), (5, 1, 1)]
 EXACT = {"tol": 1e-13, "max_iter": 500, "progress": lambda fraction: None}
@@ -115,6 +115,144 @@ def test_no_noise_is_the_limit(solver, shape):
     near = marginalise(moments, 1e-9)
     close = next(iter(SOLVERS["dual"](centred, targets, [near], **EXACT)))
     np.testing.assert_allclose(limit.coef, close.coef, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(40, 12, 5), (40, 12, 12), (12, 40, 9)])
+def test_noise_lost_in_rounding_is_the_limit(solver, shape):
+    """Two terms are the same, and one more or less of 1e-12 is nothing in float32."""
+    X, targets, _, _ = build(shape)
+    X[:, 1] = X[:, 0]
+    exact = Centred.of(X, X.mean(0))
+    expected = next(SOLVERS["dual"](exact, targets, [marginalise(Moments.of(X), 0.0)], **EXACT))
+    X = X.astype(np.float32)
+    system = marginalise(Moments.of(X), 1e-12)
+    found = next(solver(Centred.of(X, X.mean(0)), targets, [system], **{**EXACT, "tol": 1e-6}))
+    np.testing.assert_allclose(found.coef, expected.coef, atol=1e-3)
+    assert found.gain == pytest.approx(expected.gain, rel=1e-3)
+
+
+def test_terms_that_are_in_all_documents_say_nothing(solver):
+    X = counts(np.random.default_rng(0), 20, 8)
+    X[:, [1, 6]] = 3.0
+    moments = Moments.of(X)
+    for targets in (np.arange(8), np.array([0, 6])):
+        coef, _ = explicit_layer(X, targets, 0.4)
+        system = marginalise(moments, 0.4)
+        found = next(solver(Centred.of(X, moments.mean), targets, [system], **EXACT)).coef
+        np.testing.assert_allclose(found, coef, atol=1e-8)
+        if solver is SOLVERS["primal"] and len(targets) == 8:
+            assert not found[[1, 6]].any()
+            assert not found[:, [1, 6]].any()
+
+
+def test_more_targets_than_are_solved_at_once(solver):
+    X, targets, moments, centred = build((40, 150, 140))
+    coef, _ = explicit_layer(X, targets, 0.5)
+    (found,) = solver(centred, targets, [marginalise(moments, 0.5)], **EXACT)
+    np.testing.assert_allclose(found.coef, coef, atol=1e-8)
+    assert found.gain == pytest.approx(_gain(X, targets, coef))
+
+
+def test_progress_rises_to_one(solver):
+    _, targets, moments, centred = build((12, 40, 9))
+    systems, seen = [marginalise(moments, noise) for noise in (0.2, 0.5, 0.9)], []
+    list(solver(centred, targets, systems, **{**EXACT, "progress": seen.append}))
+    steps = 1 if solver is SOLVERS["cg"] else 3  # cg solves them together
+    assert seen == pytest.approx([(n + 1) / steps for n in range(steps)])
+
+
+@pytest.mark.parametrize("name", ["primal", "dual"])
+@pytest.mark.parametrize("r", [5, 12])
+def test_regular_systems_are_not_solved_by_their_eigenvalues(monkeypatch, name, r):
+    monkeypatch.setattr(direct, "least_norm", lambda *_: pytest.fail("slow"))
+    _, targets, moments, centred = build((40, 12, r))
+    (found,) = SOLVERS[name](centred, targets, [marginalise(moments, 0.1)], **EXACT)
+    assert found.coef.any()
+
+
+def test_symmetric_systems():
+    A = np.random.default_rng(0).normal(size=(6, 4))
+    right = np.asfortranarray(np.random.default_rng(1).normal(size=(4, 3)))
+    regular, singular = A.T @ A, 1e-3 * A[:2].T @ A[:2]
+    solve = direct.positive_definite(regular.copy())
+    np.testing.assert_allclose(solve(right.copy(order="F")), np.linalg.solve(regular, right))
+    np.testing.assert_allclose(direct.least_norm(regular)(right), np.linalg.solve(regular, right))
+    found = direct.least_norm(singular.copy())(right)
+    np.testing.assert_allclose(found, np.linalg.pinv(singular, 1e-9) @ right, rtol=1e-6)
+    assert direct.positive_definite(np.ones((2, 2))) is None
+    assert not direct.least_norm(np.zeros((2, 2)))(np.ones((2, 1))).any()
+
+
+def test_one_inverse_leaves_a_singular_matrix_as_it_was():
+    scaled = np.ones((3, 3))
+    system = marginalise(Moments.of(scaled), 1e-300)
+    assert direct._solve_all(scaled, np.ones(3), np.ones(3), system) is None
+    np.testing.assert_array_equal(scaled, np.ones((3, 3)))
+
+
+# -- conjugate gradients ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.3, 0.9])
+def test_a_few_iterations_tell_how_many_are_needed(noise):
+    _, targets, moments, centred = build((120, 90, 20))
+    systems, options = [marginalise(moments, noise)], {"tol": 1e-5, "max_iter": 500}
+    (solved,) = cg.solve(centred, targets, systems, **options)
+    expected = cg.count_iterations(centred, targets, systems, **options)
+    assert 0.5 * solved.n_iter <= expected <= 2 * solved.n_iter
+    assert cg.count_iterations(centred, targets, systems, tol=0.9, max_iter=500) <= 2
+    assert cg.count_iterations(centred, targets, systems, tol=1e-9, max_iter=1) == 1
+
+
+@pytest.mark.parametrize(
+    ("residuals", "stuck"),
+    [([1.0, 0.5, 0.49, 0.48], True), ([1.0, 0.5, 0.48, 0.44], False), ([1.0, 0.99], False)],
+)
+def test_iterations_that_do_not_get_clearly_better_end(residuals, stuck):
+    lanczos = cg._Lanczos(lambda x: x, np.ones((2, 1)), np.ones(1), cg._Running(np.ones((2, 1))))
+    lanczos.residuals, lanczos.n_iter = residuals, len(residuals)
+    assert lanczos._stuck(2) is stuck
+    assert not lanczos._stuck(None)
+
+
+def test_iterations_with_a_short_memory():
+    """Two vectors of the basis and the solution are enough."""
+    diagonal, right = np.logspace(0, 2, 30)[:, None], np.arange(60.0).reshape(30, 2)
+    found = cg.iterate(lambda x: diagonal * x, right, 0.5, tol=1e-10, max_iter=200)
+    assert found.converged
+    np.testing.assert_allclose(found.solution, right / (diagonal + 0.5), atol=1e-7)
+    assert not cg.iterate(lambda x: diagonal * x, right, 0.5, tol=1e-10, max_iter=3).converged
+
+
+@pytest.mark.parametrize(
+    ("last", "tol", "expected"),
+    [(1e-3, 1e-2, 1.0), (1e-2, 1e-4, 0.5), (3.0, 1e-4, 0.0), (2.0, 1.0, 0.0)],
+)
+def test_the_fraction_that_is_done(last, tol, expected):
+    assert cg._fraction([5.0, last], tol) == pytest.approx(expected)
+
+
+def test_same_inverses_and_none_of_zero():
+    np.testing.assert_allclose(cg._inverse(np.array([0.0, 0.25, 4.0])), [0.0, 4.0, 0.25])
+
+
+def test_a_look_ahead_decides_between_the_solvers(monkeypatch):
+    """If the choice depends on the number of iterations, they are estimated."""
+    from dcot.core import plan
+
+    _, targets, moments, centred = build((120, 90, 20))
+    monkeypatch.setattr(plan, "LOOK_AHEAD_SECONDS", 0.0)
+    asked = []
+    real = cg.count_iterations
+    monkeypatch.setattr(cg, "count_iterations", lambda *a, **k: asked.append(1) or real(*a, **k))
+    options, system = FitOptions(max_iter=100), marginalise(moments, 0.5)
+    shape = shape_of(centred, len(targets))
+    many = int(12 * (1 + 1 / 0.5))
+    assert plan._iterations(centred, targets, [system], options, shape, np.inf) == many
+    assert not asked
+    found = plan._iterations(centred, targets, [system], options, shape, 0.0)
+    assert found == real(centred, targets, [system], tol=options.tol, max_iter=many)
+    assert asked
 
 
 def test_unseen_terms_get_weight_zero(solver):
