@@ -134,3 +134,61 @@ def test_a_finer_strength_for_more_documents():
         errors.append(((model.predict(X[held]) - targets[held]) ** 2).sum())
     assert found == (200.0, 100.0, 50.0, 20.0)[int(np.argmin(errors))]
     assert found < 200.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("balanced", [True, False])
+def test_strengths_for_more_documents_by_both_ways(monkeypatch, seed, balanced):
+    """The least weighted squared error on the held-out documents, by scikit-learn's ridge."""
+    monkeypatch.setattr(ridge_module, "CHOICE_TOL", 1e-11)
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(50, 12)) + 1.0
+    Y = np.sign(F[:, :2] + 3.0 * rng.normal(size=(50, 2)) - (1.0 if balanced else -1.5))
+    weights, held = rng.random(50) + 0.2, held_out_rows(50, np.random.RandomState(seed))
+    rest = np.setdiff1d(np.arange(50), held)
+    errors = []
+    for factor in FINER_FACTORS:
+        model = Ridge(alpha=40 * factor).fit(F[rest], Y[rest], sample_weight=weights[rest])
+        errors.append(weights[held] @ ((model.predict(F[held]) - Y[held]) ** 2).sum(1))
+    expected = 40 * FINER_FACTORS[int(np.argmin(errors))]
+    assert finer_alpha(F @ F.T, Y, 40.0, weights, held) == pytest.approx(expected)
+    for parts in ([F], [F[:, :3], sp.csr_array(F[:, 3:7]), F[:, 7:]]):
+        assert ridge_by_features(parts, Y, 40.0, weights, held)[2] == pytest.approx(expected)
+
+
+def test_the_error_is_a_mean_over_documents_and_targets(data):
+    F, labels = data
+    _, Y = targets_of(labels)
+    assert set(Y.ravel()) == {1.0, -1.0}
+    weights = np.random.default_rng(2).random(24) + 0.5
+    model = KernelRidge.fit(F @ F.T, Y, weights=weights)
+    expected = np.average(((model.held_out - Y) ** 2).mean(1), weights=weights)
+    assert model.error == pytest.approx(expected)
+
+
+def test_some_documents_are_only_learned_from(data):
+    F, labels = data
+    F = F + 2 * np.random.default_rng(5).normal(size=F.shape)
+    _, Y = targets_of(labels)
+    errors = []
+    for strength in STRENGTHS:
+        left_out = KernelRidge.fit(F @ F.T, Y, np.array([strength])).held_out
+        errors.append(((left_out - Y) ** 2).sum(1))
+    for judged in (3, 10, 0):
+        model = KernelRidge.fit(F @ F.T, Y, judged=judged)
+        best = int(np.argmin([one[: judged or 24].sum() for one in errors]))
+        assert model.strength == STRENGTHS[best]
+        assert len(model.held_out) == len(model.weights) == len(model.losses) == judged
+    assert np.isnan(model.error)
+
+
+def test_documents_that_are_equal_up_to_rounding():
+    F = np.tile(np.random.default_rng(0).normal(size=(1, 9)) / 3, (6, 1))
+    for kind in (np.float32, np.float64):
+        kernel = (F @ F.T).astype(kind)
+        model = KernelRidge.fit(kernel, targets_of(np.arange(6) % 2)[1])
+        assert model.alpha == model.strength
+    counted = np.random.default_rng(0).integers(0, 3, (6, 9))
+    exact = KernelRidge.fit(counted @ counted.T, targets_of(np.arange(6) % 2)[1])
+    near = KernelRidge.fit((counted @ counted.T).astype(float), targets_of(np.arange(6) % 2)[1])
+    np.testing.assert_allclose(exact.dual, near.dual, atol=1e-10)
