@@ -18,6 +18,7 @@ import dcot
 from dcot import DcotError
 from dcot.errors import ModelFolderError, ModelFormatError
 from dcot.persistence.contents import decode
+from dcot.persistence.files import plain_file, read_into
 from dcot.persistence.manifest import FORMAT_VERSION, MANIFEST, _checksum
 
 SOURCES = Path(dcot.__file__).parent
@@ -233,6 +234,20 @@ def test_a_manifest_that_cannot_be(folder, change):
     change_manifest(folder, lambda document: change(document["files"]))
     with pytest.raises(ModelFormatError):
         dcot.load(folder)
+
+
+@pytest.mark.parametrize("key", ["dcot_version", "kind", "files"])
+def test_a_manifest_without_a_part(folder, key):
+    change_manifest(folder, lambda document: document.pop(key))
+    with pytest.raises(ModelFormatError, match="lacks its version, kind or files"):
+        dcot.load(folder)
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    with plain_file(path) as (file, _), pytest.raises(ModelFormatError, match="3 bytes where 9"):
+        read_into(file, 9, lambda piece: None)
 
 
 def test_a_manifest_changed_by_hand(folder):

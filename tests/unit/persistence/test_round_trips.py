@@ -15,6 +15,8 @@ from tests.unit.persistence.conftest import contents_of, same
 
 import dcot
 from dcot import DCoT, DCoTVectorizer
+from dcot.persistence.contents import encode
+from dcot.persistence.manifest import LARGEST
 
 DCOT_SETTINGS = [
     {},
@@ -236,6 +238,22 @@ def test_what_is_not_numbers_or_text_is_refused(texts, tmp_path, options, words)
     model = DCoTVectorizer(**options).fit(texts)
     with pytest.raises(dcot.DcotError, match=words):
         model.save(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_arrays_in_settings():
+    assert encode("x", np.array([1, "a"], dtype=object)) == [1, "a"]
+    with pytest.raises(dcot.DcotError, match="x is a ndarray"):
+        encode("x", np.ones((2, 2)))
+
+
+def test_words_that_a_folder_cannot_hold_are_refused(texts, tmp_path, monkeypatch):
+    model = DCoT(2).fit(pd.DataFrame(np.eye(2), columns=pd.Index(["oil", "\ud800"], dtype=object)))
+    with pytest.raises(dcot.DcotError, match="cannot be written as UTF-8"):
+        model.save(tmp_path / "new")
+    monkeypatch.setitem(LARGEST, "vocabulary", 5)
+    with pytest.raises(dcot.DcotError, match="more than the 5 that a model folder may have"):
+        DCoTVectorizer(vocabulary=["oil", "corn"]).fit(texts).save(tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
