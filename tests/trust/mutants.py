@@ -32,7 +32,10 @@ TESTS = {
     "dcot.core.solvers.direct": ["tests/contract/test_solvers.py"],
     "dcot.core.solvers.cg": ["tests/contract/test_solvers.py"],
     "dcot.classifier.ridge": ["tests/unit/test_ridge.py"],
-    "dcot.core.representation": ["tests/unit/test_estimator.py"],
+    "dcot.core.representation": [
+        "tests/unit/test_representation.py",
+        "tests/unit/test_estimator.py",
+    ],
 }
 # Survivors that were read: why no test can notice them.
 EQUIVALENT: dict[str, str] = {}
@@ -180,7 +183,7 @@ def main(name: str, share: str = "1") -> None:
     options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main([*options, *TESTS[name]], plugins=[session])
-    found = {words: EQUIVALENT.get(words) for words in session.survivors}
+    found = [(words, EQUIVALENT.get(words)) for words in session.survivors]
     print(json.dumps({"tried": len(session.chosen), "survivors": found}, indent=1))
 
 
