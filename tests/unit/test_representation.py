@@ -47,7 +47,7 @@ def by_hand(made, x):
 @pytest.mark.parametrize(("squash", "n_layers"), [("identity", 1), ("identity", 3), ("tanh", 2)])
 def test_every_way_to_the_features(output, normalize, squash, n_layers, monkeypatch):
     options = {"output": output, "normalize": normalize, "squash": squash, "n_layers": n_layers}
-    made = replace(DCoT(3, **options).fit(X)._fitted().representation, input_weight=0.4)
+    made = replace(DCoT(3, **options).fit(X)._fitted().representation, input_weight=2.0)
     cut = lambda n, *sizes: iter([slice(0, 5), slice(5, n)])  # noqa: E731
     monkeypatch.setattr(representation, "row_blocks", cut)
     expected = np.array([by_hand(made, x) for x in X])
