@@ -26,6 +26,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
+from tests.trust.unnoticed import why
 
 TESTS = {
     "dcot.core.corruption": ["tests/contract/test_solvers.py", "tests/unit/test_corruption.py"],
@@ -37,8 +38,6 @@ TESTS = {
         "tests/unit/test_estimator.py",
     ],
 }
-# Survivors that were read: why no test can notice them.
-EQUIVALENT: dict[str, str] = {}
 SWAPS: dict[type, type] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
     ast.MatMult: ast.Add, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
@@ -74,8 +73,8 @@ def mutants(source: str) -> list[tuple[int, str, str]]:
     return found
 
 
-def changed(source: str, mutant: tuple[int, str, str]) -> tuple[ast.AST, str]:
-    """The tree with one change, and the change in words."""
+def changed(source: str, mutant: tuple[int, str, str]) -> tuple[ast.AST, str, str]:
+    """The tree with one change, its line, and the change in words."""
     number, field, what = mutant
     tree = ast.parse(source)
     node = list(ast.walk(tree))[number]
@@ -91,9 +90,7 @@ def changed(source: str, mutant: tuple[int, str, str]) -> tuple[ast.AST, str]:
         setattr(node, field, ast.UnaryOp(ast.Not(), copy.deepcopy(value)))
     ast.fix_missing_locations(tree)
     line = source.splitlines()[node.lineno - 1].strip()
-    if what == "not":
-        return tree, f"{line} (not)"
-    return tree, f"{line} ({before} → {ast.unparse(node)})"
+    return tree, line, "not" if what == "not" else f"{before} → {ast.unparse(node)}"
 
 
 def functions_of(module: types.ModuleType) -> dict[str, types.FunctionType]:
@@ -128,18 +125,19 @@ class Session:
         self.chosen = mutants(self.source)
         random.Random(0).shuffle(self.chosen)
         del self.chosen[math.ceil(share * len(self.chosen)) :]
-        self.survivors: list[str] = []
+        self.survivors: list[tuple[str, str]] = []
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         tests = list(session.items)
         if not tests or noticed(tests, 900):  # compiles what is not in the cache yet
             raise SystemExit(f"{self.module.__name__}: its tests fail without a change")
         for mutant in self.chosen:
-            tree, words = changed(self.source, mutant)
+            tree, line, change = changed(self.source, mutant)
             with self.in_place(compile(tree, str(self.module.__file__), "exec")):
                 if not noticed(tests, 60):
-                    self.survivors.append(words)
-                    print(f"survived: {words}", file=sys.stderr, flush=True)
+                    self.survivors.append((line, change))
+                    reason = why(line, change) or "not read yet"
+                    print(f"survived: {line} ({change}): {reason}", file=sys.stderr, flush=True)
         return True
 
     def pytest_runtest_logreport(self) -> None:
@@ -183,7 +181,7 @@ def main(name: str, share: str = "1") -> None:
     options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main([*options, *TESTS[name]], plugins=[session])
-    found = [(words, EQUIVALENT.get(words)) for words in session.survivors]
+    found = [(line, change, why(line, change)) for line, change in session.survivors]
     print(json.dumps({"tried": len(session.chosen), "survivors": found}, indent=1))
 
 

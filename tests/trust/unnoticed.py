@@ -1,0 +1,70 @@
+"""Mutants that survived and were read: a line, or a line and a change of it, and why."""
+
+from __future__ import annotations
+
+THREADS = "it decides how many threads are used"
+LAPACK = "any number but zero is true for LAPACK, and what it may overwrite is not used again"
+BLOCKS = "it decides how many documents are in a block"
+COPY = "a copy more gives the same"
+UNUSED = "the value is replaced where it would be used"
+ROUNDING = "it tells rounding errors from values, which are many digits apart"
+LOST = "it is reached only if the noise is lost in rounding"
+BOTH = "both ways give the same result, and differ in time"
+CENTRED = "the other factor is centred, so that what is added is zero"
+
+# fmt: off
+EQUIVALENT = {
+    # corruption
+    "safe = np.where(self.scale > 0, self.scale, 1.0)": UNUSED,
+    # direct
+    "own = scatter if index == len(systems) - 1 else scatter.copy()": COPY,
+    "own = gram if index == len(systems) - 1 else gram.copy()": COPY,
+    "factor, info = potrf(scaled.T, lower=0, overwrite_a=1, clean=0)": LAPACK,
+    "factor, info = potrf(matrix.T, lower=0, overwrite_a=1, clean=0)": LAPACK,
+    "solution, _ = potrs(factor, right, lower=0, overwrite_b=1)": LAPACK,
+    "inverse = np.asarray(potri(factor, lower=0, overwrite_c=1)[0]).T  # of A / q": LAPACK,
+    "run_threads(mirror_lower, matrix, work=matrix.size / 2)": THREADS,
+    "right = np.where(rows < chosen, scaled[:, chosen], scaled[chosen].T)":
+        "the diagonal is written in the next line",
+    "full *= scaled.dtype.type(system.keep)": LOST,
+    'np.einsum("ii->i", full)[:] += scaled.dtype.type(system.shift)': LOST,
+    "cutoff = max(values[-1], 0.0) * len(values) * np.finfo(matrix.dtype).eps": ROUNDING,
+    "kept = values > cutoff": ROUNDING,
+    "if system.shift == 0:": BOTH,
+    "if system.shift > 0: (system.shift > 0 → system.shift >= 0)": BOTH,
+    # cg
+    "run_threads(lanczos_update, image, current, previous, a, b, sums, work=2 * image.size)":
+        THREADS,
+    "run_threads(add_combination, basis, factors, out, work=out.size * len(factors))": THREADS,
+    "self.by_documents = centred.shape[0] <= centred.shape[1]": BOTH,
+    "if len(systems) == 1 and min(len(targets), *centred.shape) >= DEFLATION_WORTH:": BOTH,
+    "size = np.maximum(size, np.abs(alpha) + beta)": ROUNDING,
+    "current = self.slots[(self.count - 1) % 2]": "there are two slots",
+    "safe = np.where(values > 0, values, 1.0)": UNUSED,
+    # ridge
+    "inverse = scipy.linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)[0]": LAPACK,
+    "values = np.where(values > max(values[-1] * 1e-12, centring.rounding), values, 0.0)":
+        ROUNDING,
+    "right = np.ascontiguousarray(gather((targets - centre).astype(dtype)))": CENTRED,
+    "return np.ascontiguousarray(gather(_times(parts, coef) - means @ coef))": CENTRED,
+    "return np.asarray(found - np.multiply.outer(means, values.sum(axis=0)))": CENTRED,
+    "dual = dual - self.share[:, None] * dual.sum(axis=0)": CENTRED,
+    # representation
+    "row_bytes = (self.layers[0].coef_.shape[1] if fold else self.width) * dtype.itemsize": BLOCKS,
+    "for rows in row_blocks(n, row_bytes, CACHE_BYTES if fold else BLOCK_BYTES):": BLOCKS,
+    "return row_blocks(n, self.width * self.layers[0].coef_.dtype.itemsize)": BLOCKS,
+    "fold = self._foldable and n >= columns (n >= columns → n > columns)": BOTH,
+    "index = np.int32 if n * width < 2**31 else np.int64": "indices of either size are the same",
+    "safe = np.where(squares > 0, squares, 1.0)": UNUSED,
+    'options = {"n_iter": 3, "power_iteration_normalizer": "QR", "flip_sign": False}':
+        "more iterations change digits that are rounding errors here",
+    "components = np.ascontiguousarray((directions * np.sign(largest)).T)": "a sign is 1 or -1",
+    "if n <= COMPRESSION_DOCUMENTS: (n <= COMPRESSION_DOCUMENTS → n < COMPRESSION_DOCUMENTS)":
+        "all of n documents are chosen either way",
+}
+# fmt: on
+
+
+def why(line: str, change: str) -> str | None:
+    """Why no test can notice the change, if it was read."""
+    return EQUIVALENT.get(line) or EQUIVALENT.get(f"{line} ({change})")
