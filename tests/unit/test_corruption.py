@@ -95,6 +95,8 @@ def test_mean_variation_and_loss_without_looking_at_the_outputs(X, noise, ridge)
     expected = (kept**2).sum() + noise * (1 - noise) * (X**2 @ coef**2).sum()
     loss = system.loss(len(X), float((centred[:, TARGETS] ** 2).sum()), gain, coef)
     assert loss == pytest.approx(expected / (2 * len(X)), abs=1e-12)
+    assert system.loss(len(X), 0.0, gain, coef) >= 0  # rounding
+    assert np.isnan(system.loss(len(X), 0.0, np.nan, coef))
 
 
 def test_rare_terms_have_a_root_and_terms_that_never_occur_have_none():

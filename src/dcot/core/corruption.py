@@ -67,7 +67,7 @@ class System:
         norms = np.einsum("ij,ij->i", coef, coef)
         penalty = self.shift * self.scale - (1 - self.keep) * self.squares
         twice = variation - self.keep * (gain + float(penalty @ norms))
-        return (twice if np.isnan(twice) else max(twice, 0.0)) / (2 * n)
+        return float(np.maximum(twice, 0.0)) / (2 * n)  # not max, which may lose a NaN
 
 
 @dataclass
