@@ -275,6 +275,23 @@ def test_indices_are_checked_by_whatever_takes_a_matrix(kind, form):
             use(Y)
 
 
+def test_lists_with_a_column_that_is_not_there():
+    Y = sp.lil_array(COUNTS)
+    Y.rows[0], Y.data[0] = [0, 1000], [1.0, 1.0]
+    known = SearchIndex(DCoT(5).fit(COUNTS))
+    for use in (DCoT(5).fit, TermWeighting("bm25").fit_transform, known.add):
+        with pytest.raises(DcotError, match="indices go from 0 to 1000"):
+            use(Y)
+
+
+def test_lists_of_different_lengths():
+    Y = sp.lil_array(COUNTS)
+    Y.data[0] = [1.0] * 50
+    for use in (DCoT(5).fit, DCoT(5).fit(COUNTS).transform, TermWeighting("bm25").fit_transform):
+        with pytest.raises(DcotError, match="not of the same length"):
+            use(Y)
+
+
 @pytest.mark.parametrize("change", ["shape", "flat", "pointers", "floats"])
 def test_arrays_of_the_wrong_kind(change):
     Y = damaged("", np.int32, "bsr" if change in ("shape", "flat") else "csr")

@@ -63,7 +63,7 @@ def check_kind(X: Any) -> None:
 
 def check_blocks(X: Any) -> None:
     """Check the sparse formats that scikit-learn converts, and SciPy crashes on if damaged."""
-    if sp.issparse(X) and X.format == "bsr":
+    if sp.issparse(X) and X.format in ("bsr", "lil"):
         check_indices(X)
 
 
@@ -84,6 +84,7 @@ def canonical(X: Any, dtype: Any) -> Any:
             X = sp.csr_array(arrays, shape=X.shape)
         else:
             X = sp.csr_array(X).astype(dtype, copy=False)
+            check_indices(X)  # of lists, SciPy copies any
     if not X.has_canonical_format:
         X = X.copy() if np.shares_memory(X.data, original.data) else X
         X.sum_duplicates()
@@ -107,6 +108,10 @@ def check_indices(X: Any) -> None:
         for name, entries, size in zip(("rows", "columns"), X.coords, X.shape, strict=True):
             _check_range(name, entries, size, len(X.data))
         return
+    if X.format == "lil":
+        lengths = [len(X.rows), *map(len, X.rows)], [len(X.data), *map(len, X.data)]
+        if lengths[0] != lengths[1] or len(X.rows) != X.shape[0]:
+            raise _damaged("its rows and their values are not of the same length")
     if X.format not in ("csr", "csc", "bsr"):
         return
     lines, size = X.shape[::-1] if X.format == "csc" else X.shape
