@@ -204,9 +204,27 @@ def test_a_few_iterations_tell_how_many_are_needed(noise):
     assert cg.count_iterations(centred, targets, systems, tol=1e-9, max_iter=1) == 1
 
 
+@pytest.mark.parametrize(("last", "rate"), [(0.99, 0.97), (0.5, 0.5), (1e-3, 0.01)])
+def test_the_estimate_has_bounds(monkeypatch, last, rate):
+    def run(self, tol, max_iter):
+        self.residuals, self.n_iter = [2.0, 1.0, last], 3
+
+    monkeypatch.setattr(cg._Lanczos, "run", run)
+    _, targets, moments, centred = build((12, 9, 4))
+    systems = [marginalise(moments, 0.5)]
+    found = cg.count_iterations(centred, targets, systems, tol=1e-4, max_iter=500)
+    assert found == 3 + np.ceil(np.log(1e-4 / last) / np.log(rate))
+
+
 @pytest.mark.parametrize(
     ("residuals", "stuck"),
-    [([1.0, 0.5, 0.49, 0.48], True), ([1.0, 0.5, 0.48, 0.44], False), ([1.0, 0.99], False)],
+    [
+        ([1.0, 0.5, 0.49, 0.48], True),
+        ([1.0, 0.5, 0.48, 0.44], False),
+        ([0.1, 0.5, 0.49, 0.48, 0.47, 0.46], True),
+        ([1.0, 0.99, 0.98, 0.97, 0.96, 0.5], False),
+        ([1.0, 0.99], False),
+    ],
 )
 def test_iterations_that_do_not_get_clearly_better_end(residuals, stuck):
     lanczos = cg._Lanczos(lambda x: x, np.ones((2, 1)), np.ones(1), cg._Running(np.ones((2, 1))))
