@@ -79,6 +79,7 @@ PARTS = {
         (
             *(f"--cov=dcot.{package}" for package in MEASURED),
             "--cov-branch",
+            "--ignore=tests/unit/persistence/test_fuzz.py",  # slow, and no aim of its own
             "--cov-report=json:{place}/coverage.json",
         ),
     ),
