@@ -56,8 +56,7 @@ def command(*arguments: str) -> Callable[[], None]:
     def run() -> None:
         from dcot.cli import main
 
-        sys.argv = ["dcot", *arguments]
-        main()
+        sys.exit(main(arguments))
 
     return run
 
