@@ -124,7 +124,7 @@ def manifest(data: bytes) -> None:
 
 
 def matrices(data: bytes) -> None:
-    """A CSR matrix of any integers and floats."""
+    """A CSR, BSR or LIL matrix of any integers and floats."""
     import numpy as np
     import scipy.sparse as sp
 
@@ -146,6 +146,15 @@ def matrices(data: bytes) -> None:
             X.indptr[:1] = 0
         X.indices = body[n + 1 :].astype(kind)
         X.data = words[3 + n + 1 :].view(np.float64).copy() if wild else np.abs(X.indices) + 1.0
+    form = int(words[0]) // 6 % 3
+    if form == 1:
+        blocks = sp.bsr_matrix(X.shape, blocksize=(1, 1))
+        blocks.indptr, blocks.indices, blocks.data = X.indptr, X.indices, X.data.reshape(-1, 1, 1)
+        X = blocks
+    elif form == 2:
+        lists = sp.lil_matrix(X.shape)
+        lists.rows[0], lists.data[0] = X.indices[:9].tolist(), X.data[: int(words[1]) % 12].tolist()
+        X = lists
     known = DCoT(3).fit(np.eye(7))
     for use in (
         lambda: DCoT(3).fit_transform(X),
@@ -238,7 +247,9 @@ def seeds(name: str) -> list[bytes]:
         return [bytes([n]) + next(folder.glob(f"{r}-*")).read_bytes() for n, r in enumerate(roles)]
     if name == "matrices":
         rng = np.random.default_rng(0)
-        return [rng.integers(0, 7, 30).astype("<i8").tobytes() for _ in range(4)]
+        found = rng.integers(0, 7, (6, 30)).astype("<i8")
+        found[:, 0] = [3, 5, 9, 11, 15, 17]  # rows, and the format
+        return [words.tobytes() for words in found]
     sample = "crude oil rose\nopec's naïve Ω output 中文 😀\n\nﬀ \u202e x\u0301"
     return [bytes([kind, 1]) + sample.encode("utf-16-le") for kind in range(3)]
 
