@@ -19,6 +19,7 @@ from dcot.runtime.extras import require
 from dcot.runtime.resources import n_cores
 
 LOCAL = ("threads", "processes", "synchronous")
+SET_FOR_WORKERS = "distributed.nanny.pre-spawn-environ"
 
 
 @contextmanager
@@ -126,11 +127,31 @@ def _local(distributed: Any) -> Iterator[Any]:
 
     options = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1}
     with (
+        environment_kept(),
         dask.config.set(KEEP_WORKERS),
         distributed.LocalCluster(n_workers=n_cores(), processes=True, **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@contextmanager
+def environment_kept() -> Iterator[None]:
+    """Restore what distributed sets in this process for its workers, such as OMP_NUM_THREADS.
+
+    Otherwise processes that are started later would have one thread each.
+    """
+    import dask
+
+    before = {name: os.environ.get(name) for name in dask.config.get(SET_FOR_WORKERS)}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 # Larger data is not part of the graph, but is sent once to each worker.
