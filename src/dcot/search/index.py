@@ -451,11 +451,13 @@ class SearchIndex(Saveable):
                 "an embedding needs texts, and these documents are rows of numbers: leave "
                 "embedding out, or append its vectors to the rows"
             )
+        known = before.embedding
+        by_words = self._encoder is None if known is None else known.table is not None
         X, terms = None, None
-        if isinstance(model, DCoTVectorizer):
+        if by_words and isinstance(model, DCoTVectorizer):
             X, terms = model.weigh(batch.texts), model.counter_.get_feature_names_out()
-        if before.embedding is not None:
-            return before.embedding, before.embedding.of(batch.texts, X)
+        if known is not None:
+            return known, known.of(batch.texts, X)
         source = source_of(self.embedding, self._encoder, None, X, as_texts(batch.texts), terms)
         rows = np.arange(len(batch))
         learned, vectors = source.learn(rows, rows)
