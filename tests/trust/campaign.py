@@ -170,7 +170,7 @@ def _mutants(share: float) -> list[Row]:
         found = json.loads(done.stdout)
         left, tried = found["survivors"], found["tried"]
         same = sum(why is not None for _, _, why in left)
-        noticed = f"{100 * (tried - len(left)) / tried:.0f} % noticed, {same} change nothing"
+        noticed = f"{100 * (tried - len(left)) / tried:.0f} % noticed, {same} explained"
         rows.append(Row("mutants", f"{module}: {noticed}", tried, len(left) - same, when, 0.0))
     tried, failed = sum(row.tried for row in rows), sum(row.failed for row in rows)
     minutes = (time.monotonic() - start) / 60

@@ -1,4 +1,8 @@
-"""Mutants that survived and were read: a line, or a line and a change of it, and why."""
+"""Mutants that survived and were read: a line, or a line and a change of it, and why.
+
+The reasons are arguments, not proofs. One for a whole line excuses any change of it, so read the
+line again when it changes.
+"""
 
 from __future__ import annotations
 
