@@ -115,7 +115,7 @@ def main() -> None:
         return
     tools = asked.tool or [name for name in TOOLS if asked.encoder or name not in PRETRAINED]
     found = {name: [_run(name, each, asked.encoder) for each in asked.corpora] for name in tools}
-    print("**Seconds from texts to predictions, two cores**\n")
+    print("**Seconds from texts to predictions**\n")
     print(f"| | {' | '.join(asked.corpora)} |\n|---{'|---' * len(asked.corpora)}|")
     for name, times in found.items():
         cells = [

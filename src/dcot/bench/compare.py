@@ -67,7 +67,7 @@ def run(
         all labels of a large corpus a run takes much longer
     svm : also try a linear SVM on the features of each system
     encoder, static_embeddings : pretrained rivals, see `dcot.bench.paper.run`
-    setfit : also fine-tune the encoder with SetFit, which takes minutes for each draw
+    setfit : also fine-tune the encoder with SetFit, which can take an hour for each draw
     docs : folder for the tables as Markdown, ``compare-NAME.md``
     workers : number of processes; by default one per core
     progress : called with a message and the fraction that is done

@@ -136,7 +136,7 @@ def compare(
         bool, o.option("Also try a linear SVM on the features of each system.", "--svm")
     ] = False,
     setfit: Annotated[
-        bool, o.option("Also fine-tune the encoder with SetFit: minutes per draw.", "--setfit")
+        bool, o.option("Also fine-tune the encoder with SetFit, which is slow.", "--setfit")
     ] = False,
     output: Annotated[Path, _Out] = Path("compare-output"),
     docs: Annotated[
