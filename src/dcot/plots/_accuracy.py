@@ -49,7 +49,7 @@ def accuracy_bars(
         dots = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": "black"}
         ax.plot(values, [row] * len(values), "o", markeredgewidth=0.6, **dots)
         ax.text(
-            max(*values, mean) + 1,
+            max(*values, mean) + 2,
             row,
             f"{mean:.1f} %",
             va="center",
