@@ -71,6 +71,7 @@ def test_it_is_ridge_on_features_with_scaled_columns_appended(corpus, kind):
     """The definition, by scikit-learn: centred vectors of length √weight beside dCoT's features."""
     texts, partly, _ = corpus
     options = {"selection": "none", "grid": {"embedding": [3.0]}, "class_weight": None}
+    options["self_training"] = False
     given = FakeEncoder().encode(texts) if kind == "given" else None
     model = DCoTClassifier(
         embedding={"encoder": FakeEncoder(), "words": TABLE}.get(kind), **options
@@ -110,7 +111,7 @@ def test_vectors_that_say_the_topic_help_and_noise_gets_no_weight(corpus):
 
 
 def test_an_encoder_reads_labelled_documents_and_some_others(corpus, monkeypatch):
-    monkeypatch.setattr("dcot.classifier.embedding.MEAN_DOCUMENTS", 10)
+    monkeypatch.setattr("dcot.classifier.fit.MAX_SAMPLED_DOCUMENTS", 10)
     encoder = FakeEncoder()
     model_of(corpus, encoder)
     assert encoder.calls < 18 + 10 + 10  # labelled, for the mean, probes

@@ -63,7 +63,7 @@ def test_documents_are_left_out_one_by_one_and_words_never():
 
 def test_each_word_is_one_more_document_of_the_classifier(corpus):
     texts, labels = corpus
-    model = DCoTClassifier(class_weight=None, selection="none")
+    model = DCoTClassifier(class_weight=None, selection="none", self_training=False)
     model.fit(texts, partly(labels, 30), seed_words=SEEDS)
     words = [word for words in SEEDS.values() for word in words]
     classes = [name for name, words in SEEDS.items() for _ in words]

@@ -277,7 +277,7 @@ def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
     }
     for name, source in sources.items():
         rows = np.arange(len(held.texts))
-        embedding, found = source.learn(rows, rows)
+        embedding, found = source.learn(rows)
         scores = _sums(held, ours, Block.of(embedding.features(found)))
         if name == "wordllama":
             yield "dCoT alone", Outcome(scores["0.0"])

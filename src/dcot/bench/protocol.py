@@ -29,6 +29,7 @@ from dcot.classifier.ridge import (
     targets_of,
 )
 from dcot.classifier.selection import best_of
+from dcot.classifier.self_training import self_train
 
 Array = NDArray[Any]
 
@@ -143,9 +144,18 @@ def choose(
 
 
 def ridge_predictions(
-    choice: Choice, labels: Array, labelled: Array, test: Array, class_weight: Any = None
+    choice: Choice,
+    labels: Array,
+    labelled: Array,
+    test: Array,
+    class_weight: Any = None,
+    pool: Array | None = None,
 ) -> Prediction:
-    """Predict with ridge and the chosen setting, learned from all labelled documents."""
+    """Predict with ridge and the chosen setting, learned from all labelled documents.
+
+    With a ``pool`` of unlabelled documents it learns from its predictions for them, too, as
+    ``DCoTClassifier`` does.
+    """
     classes, targets = targets_of(labels[labelled])
     blocks, fit = choice.candidate.blocks, choice.ridge
     dual, intercept, alpha = fit.dual, fit.intercept, fit.alpha
@@ -155,6 +165,19 @@ def ridge_predictions(
         held = held_out_rows(len(kernel), np.random.RandomState(SEED))
         alpha = finer_alpha(kernel, targets, alpha, weights, held)
         dual, intercept = solve_ridge(kernel, targets, alpha, weights)
+    elif pool is not None and len(pool):
+        weights = document_weights(labels[labelled], class_weight)
+        labelled = np.concatenate([labelled, pool])
+        found = self_train(
+            products(blocks, labelled, labelled),
+            targets,
+            weights,
+            fit,
+            np.ones(len(targets)),
+            np.ones(len(pool)),
+            np.random.RandomState(SEED),
+        )
+        dual, intercept, alpha = found.dual, found.intercept, found.alpha
     decisions = products(blocks, test, labelled, np.float32) @ dual + intercept
     return Prediction(classes[decisions.argmax(axis=1)], float(alpha))
 

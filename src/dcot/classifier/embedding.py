@@ -31,8 +31,6 @@ Array = NDArray[Any]
 Kind = Literal["words", "encoder", "given"]
 
 WORDLLAMA = "wordllama"
-# The mean of the vectors uses at most this many documents, because encoders are slow.
-MEAN_DOCUMENTS = 2000
 # The vectors of these texts identify an encoder; maximum difference relative to their length.
 PROBES = ("oil", "The committee will meet again on Friday.", "naïve 数据 42")
 DIFFERENCE = 0.02
@@ -272,16 +270,13 @@ class VectorSource:
             raise no_vectors_of_words()
         return self.encoder(words)
 
-    def learn(self, labelled: Array, rows: Array) -> tuple[Embedding, Array]:
-        """The embedding, with a weight of one, and the vectors of labelled documents.
+    def learn(self, wanted: Array) -> tuple[Embedding, Array]:
+        """The embedding, with a weight of one, and the vectors of some documents.
 
         Parameters
         ----------
-        labelled : rows of the labelled documents
-        rows : rows with a positive weight; some of them, evenly spaced, give the mean
+        wanted : rows of documents; their vectors give the mean
         """
-        spaced = np.linspace(0, len(rows) - 1, min(len(rows), MEAN_DOCUMENTS)).astype(np.intp)
-        wanted = np.union1d(labelled, rows[spaced])
         vectors = self.of(wanted)
         known = vectors[vectors.any(axis=1)]
         if not known.size:
@@ -291,7 +286,7 @@ class VectorSource:
         probes = None if self.encoder is None else self.encoder(PROBES)
         mean = known.mean(axis=0, dtype=np.float64)
         found = Embedding(self.kind, self.name, mean, 1.0, self.table, probes, self.encoder)
-        return found, vectors[np.searchsorted(wanted, labelled)]
+        return found, vectors
 
 
 def source_of(

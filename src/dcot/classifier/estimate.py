@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, softmax
+from scipy.special import expit, log_softmax, softmax
 from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
@@ -63,6 +63,13 @@ def calibrate(
     if slope(high) <= 0:
         return float(np.exp(high)), True
     return float(np.exp(brentq(slope, low, high, xtol=1e-12))), True
+
+
+def log_losses(held_out: Array, targets: Array, weights: Array) -> Array:
+    """Negative log-likelihood of each exclusive class, at the temperature of ``calibrate``."""
+    temperature, _ = calibrate(held_out, targets, weights, True)
+    scores = log_softmax(temperature * held_out, axis=1)
+    return -np.asarray(((targets + 1) / 2 * scores).sum(axis=1))
 
 
 # -- accuracy -----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Fit a classifier: from documents, labels and options to an immutable ``FittedClassifier``.
 
 The steps are: select a representation with the labels, fit a linear classifier to its features,
-calibrate its probabilities, and estimate its accuracy.
+let it learn from unlabelled documents too, calibrate its probabilities, and estimate its accuracy.
 """
 
 from __future__ import annotations
@@ -43,15 +43,19 @@ from dcot.classifier.selection import (
     select,
     unit_rows,
 )
+from dcot.classifier.self_training import self_train
 from dcot.core.centred import Matrix
 from dcot.core.fit import FitOptions, FittedDCoT
 from dcot.core.moments import Moments
-from dcot.core.representation import products
+from dcot.core.representation import combined, products
 
 Array = NDArray[Any]
 
 # Candidates are evaluated on at most this many labelled documents: each needs n³ time.
 MAX_SELECTION_LABELS = 1500
+# The classifier learns from its predictions for at most this many documents; the mean of vectors
+# also uses at most this many, because encoders are slow.
+MAX_SAMPLED_DOCUMENTS = 2000
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,14 @@ class ClassifierOptions:
     candidates : parameters of the representation to select from, the default first
     base : the other parameters
     fitted : a fitted representation to use unchanged, or None
-    estimator, class_weight, n_jobs, random_state : as in ``DCoTClassifier``
+    estimator, self_training, class_weight, n_jobs, random_state : as in ``DCoTClassifier``
     """
 
     candidates: Sequence[Candidate]
     base: FitOptions
     fitted: FittedDCoT | None = None
     estimator: Any = "ridge"
+    self_training: bool = True
     class_weight: Any = None
     n_jobs: int | None = None
     random_state: Any = None
@@ -187,7 +192,9 @@ class _Training:
 
     ``weights`` are those in the linear classifier, followed by those of seed words; ``counts`` the
     weights of documents without class weights; ``judged`` the positions of the documents that
-    candidates are evaluated on; ``rows`` the positions of the labelled documents in the input.
+    candidates are evaluated on; ``pool`` the positions of unlabelled documents to predict and learn
+    from; ``rows``, ``pool_rows`` and ``sampled_rows`` the positions of the labelled documents, of
+    these, and of some documents of both kinds in the input.
     """
 
     X: Matrix
@@ -196,7 +203,10 @@ class _Training:
     weights: Array
     counts: Array
     judged: Array
+    pool: Array
     rows: Array
+    pool_rows: Array
+    sampled_rows: Array
     n_labelled: int
     seeds: Seeds | None
 
@@ -211,6 +221,13 @@ class _Training:
         """Targets of the labelled documents, followed by those of the seed words."""
         own = self.labels.targets
         return own if self.seeds is None else np.vstack([own, self.seeds.targets])
+
+    @property
+    def pool_weights(self) -> Array:
+        """Weights of the documents of ``pool``."""
+        return (
+            np.ones(len(self.pool)) if self.multiplicity is None else self.multiplicity[self.pool]
+        )
 
     def with_seeds(self, labelled: Documents) -> Documents:
         """The labelled documents, followed by the seed words."""
@@ -243,11 +260,14 @@ def fit_classifier(
     seeds : seed words, which are used to fit the classifier
     """
     training = _prepare(X, labels, weights, options, seeds)
-    embedding, vectors, beside = None, None, None
+    labelled = Documents(training.X[training.labels.labelled])
+    pool = Documents(training.X[training.pool])
+    embedding, beside = None, None
     if source is not None:
-        counted = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-        embedding, vectors = source.learn(training.rows, counted)
-    labelled = Documents(training.X[training.labels.labelled], vectors)
+        wanted = np.union1d(training.rows, training.sampled_rows)
+        embedding, vectors = source.learn(wanted)
+        labelled = replace(labelled, vectors=vectors[np.searchsorted(wanted, training.rows)])
+        pool = replace(pool, vectors=vectors[np.searchsorted(wanted, training.pool_rows)])
     judged = training.with_seeds(labelled)[training.used]
     if embedding is not None and judged.vectors is not None:
         unit = embedding.features(judged.vectors)
@@ -270,8 +290,9 @@ def fit_classifier(
     if embedding is not None:
         weight = selection.best.embedding
         embedding = replace(embedding, weight=weight) if weight else None
-    labelled = replace(labelled, vectors=vectors if embedding else None)
-    return _finish(training, labelled, selection, embedding, options, n_documents)
+    if embedding is None:
+        labelled, pool = Documents(labelled.terms), Documents(pool.terms)
+    return _finish(training, labelled, pool, selection, embedding, options, n_documents)
 
 
 def refit_classifier(
@@ -284,7 +305,7 @@ def refit_classifier(
 ) -> FittedClassifier:
     """Fit the linear classifier again, with the same representation."""
     training = _prepare(documents.terms, labels, weights, options, seeds)
-    labelled = documents[training.rows]
+    labelled, pool = documents[training.rows], documents[training.pool_rows]
     parts = fitted.features(training.with_seeds(labelled)[training.used])
     ridge = KernelRidge.fit(
         products(parts, parts),
@@ -293,7 +314,8 @@ def refit_classifier(
         judged=len(training.judged),
     )
     selection = SelectionResult([fitted.candidate], [ridge], 0, fitted.dcot)
-    return _finish(training, labelled, selection, fitted.embedding, options, fitted.n_documents)
+    n_documents = fitted.n_documents
+    return _finish(training, labelled, pool, selection, fitted.embedding, options, n_documents)
 
 
 def _prepare(
@@ -308,6 +330,8 @@ def _prepare(
         places = np.flatnonzero(weights)
         X, labels, weights = without_zeros(X, labels, weights)
     check_enough(labels, 0 if seeds is None else len(seeds))
+    sampled = evenly_spaced(X.shape[0])
+    pool = np.setdiff1d(sampled, labels.labelled)
     own = np.ones(len(labels.labelled)) if weights is None else weights[labels.labelled]
     first, counts = without_duplicates(X[labels.labelled], labels.targets, own)
     labels, n_labelled = labels.take(first), len(labels.labelled)
@@ -321,12 +345,31 @@ def _prepare(
         generator = check_random_state(options.random_state)
         judged = np.sort(generator.choice(len(first), MAX_SELECTION_LABELS, replace=False))
     rows = places[labels.labelled]
-    return _Training(X, weights, labels, own, counts, judged, rows, n_labelled, seeds)
+    return _Training(
+        X,
+        weights,
+        labels,
+        own,
+        counts,
+        judged,
+        pool,
+        rows,
+        places[pool],
+        places[sampled],
+        n_labelled,
+        seeds,
+    )
+
+
+def evenly_spaced(n: int) -> Array:
+    """Positions of documents to predict and learn from, unless they are labelled."""
+    return np.linspace(0, n - 1, min(n, MAX_SAMPLED_DOCUMENTS)).astype(np.intp)
 
 
 def _finish(
     training: _Training,
     labelled: Documents,
+    pool: Documents,
     selection: SelectionResult,
     embedding: Embedding | None,
     options: ClassifierOptions,
@@ -348,6 +391,8 @@ def _finish(
         options.random_state,
     )
     tfidf = _tfidf(training, learned.terms, linear, held)
+    if _learns_from_pool(training, options):
+        linear = _self_trained(training, learned.joined(pool), selection, embedding, options)
     rows, held_out = training.judged, selection.ridge.held_out
     if linear.rows is not None and linear.held_out is not None:
         own = linear.rows < len(training.counts)  # documents, not seed words
@@ -383,6 +428,41 @@ def _finish(
         labelled_rows=labelled,
         held_out=HeldOut(training.rows[rows], targets, held_out),
     )
+
+
+def _learns_from_pool(training: _Training, options: ClassifierOptions) -> bool:
+    """Whether the classifier also learns from its predictions for unlabelled documents."""
+    return bool(
+        options.self_training
+        and isinstance(options.estimator, str)
+        and options.estimator == "ridge"
+        and training.labels.exclusive
+        and len(training.pool)
+        and len(training.judged) == len(training.counts)
+    )
+
+
+def _self_trained(
+    training: _Training,
+    documents: Documents,
+    selection: SelectionResult,
+    embedding: Embedding | None,
+    options: ClassifierOptions,
+) -> LinearFit:
+    """Ridge on labelled documents, seed words and unlabelled documents, in this order."""
+    features, ridge = _features(selection.fitted, embedding, documents), selection.ridge
+    found = self_train(
+        products(features, features),
+        training.targets,
+        training.weights,
+        ridge,
+        training.counts,
+        training.pool_weights,
+        check_random_state(options.random_state),
+    )
+    coef = combined(features, found.dual).T
+    strength = ridge.strength * found.alpha / ridge.alpha
+    return LinearFit(coef, found.intercept, strength, None, training.judged, found.held_out)
 
 
 def _tfidf(training: _Training, X: Matrix, linear: LinearFit, held: Array) -> Array:

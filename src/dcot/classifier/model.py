@@ -102,6 +102,10 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         ``vectors``.
     estimator : {"ridge", "svm", "logistic"} or a linear scikit-learn classifier
         The final classifier. Candidates are always compared with ridge.
+    self_training : bool
+        Whether ridge also learns from its own predictions for up to 2000 unlabelled documents. It
+        is more accurate with few labels. It has no effect on other estimators, with several labels
+        per document, and with more than 1500 labels.
     class_weight : {"sqrt", "balanced"}, mapping or None
         Class weights of the linear classifier. The representation does not use classes.
         ``"sqrt"`` weights a document by one over the square root of the size of its class, which
@@ -149,6 +153,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         grid: Mapping[str, Sequence[Any]] | None = None,
         embedding: Any = None,
         estimator: Any = "ridge",
+        self_training: bool = True,
         class_weight: Any = "sqrt",
         unlabelled_label: Any = -1,
         n_jobs: int | None = None,
@@ -161,6 +166,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         self.grid = grid
         self.embedding = embedding
         self.estimator = estimator
+        self.self_training = self_training
         self.class_weight = class_weight
         self.unlabelled_label = unlabelled_label
         self.n_jobs = n_jobs
@@ -293,7 +299,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         ----------
         documents : texts or a matrix, as in ``fit``
             All labelled documents, not only new ones.
-        y : their labels; unlabelled documents are skipped
+        y : their labels; unlabelled documents are used as with ``self_training`` in ``fit``
         sample_weight : array of shape (n_documents,), optional
         vectors : array, optional
             Vectors of the documents, if the classifier was fitted with vectors.
@@ -358,6 +364,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                 base,
                 fitted,
                 self.estimator,
+                self.self_training,
                 self.class_weight,
                 self.n_jobs,
                 self.random_state,

@@ -104,7 +104,7 @@ class KernelRidge:
         n = len(kernel)
         judged = n if judged is None else judged
         weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        centring = _Centring(kernel, weights)
+        centring = Centring(kernel, weights)
         values, vectors = np.linalg.eigh(centring.kernel)
         values = np.where(values > max(values[-1] * 1e-12, centring.rounding), values, 0.0)
         unit = float(values.mean()) or 1.0  # zero if all documents are equal
@@ -154,7 +154,7 @@ def _solve(
 ) -> tuple[Array, Array, Array, Array]:
     """Dual coefficients, intercept, the Cholesky factor of the system and its solution."""
     weights = np.ones(len(kernel)) if weights is None else weights
-    centring = _Centring(kernel, weights)
+    centring = Centring(kernel, weights)
     system = centring.kernel
     np.einsum("ii->i", system)[:] += alpha
     centre = centring.share @ targets
@@ -248,7 +248,7 @@ def _times(parts: Sequence[Matrix], coef: Array) -> Array:
     return np.asarray(sum(products))
 
 
-class _Centring:
+class Centring:
     """The kernel of weighted, centred documents, so that the intercept is not penalised."""
 
     def __init__(self, kernel: Array, weights: Array) -> None:
@@ -270,7 +270,7 @@ class _Centring:
 
 
 def _left_out(
-    values: Array, vectors: Array, spread: Array, rotated: Array, alpha: float, centring: _Centring
+    values: Array, vectors: Array, spread: Array, rotated: Array, alpha: float, centring: Centring
 ) -> Array:
     """Leave-one-out residuals: target minus prediction for each document."""
     shrunk = alpha / (values + alpha)

@@ -96,6 +96,10 @@ class ClassifierOptions:
     estimator: Annotated[
         Literal["ridge", "svm", "logistic"], _classifier("The linear classifier.")
     ] = "ridge"
+    self_training: Annotated[
+        bool,
+        _classifier("Whether ridge also learns from its predictions for unlabelled documents."),
+    ] = True
     class_weight: Annotated[
         Literal["sqrt", "balanced", "none"],
         _classifier(
@@ -178,7 +182,8 @@ def refit(
     """Train the classifier of a model again, with more or other labels.
 
     The features stay the same, so this takes seconds. The corpus must have all labelled documents,
-    not only the new ones; unlabelled rows are skipped. The output may be the model itself.
+    not only the new ones; with unlabelled rows it is more accurate. The output may be the model
+    itself.
     """
     check_target(output, "DCoTClassifier")
     source = Corpus(corpus, reading, labels, part="train")

@@ -460,7 +460,7 @@ class SearchIndex(Saveable):
             return known, known.of(batch.texts, X)
         source = source_of(self.embedding, self._encoder, None, X, as_texts(batch.texts), terms)
         rows = np.arange(len(batch))
-        learned, vectors = source.learn(rows, rows)
+        learned, vectors = source.learn(rows)
         return replace(learned, weight=EMBEDDING_WEIGHTS[0]), vectors
 
     def _attach_encoder(self, encoder: Any) -> Self:

@@ -189,7 +189,7 @@ def space_of(
     terms = vectorizer.counter_.get_feature_names_out()
     source = source_of(embedding, as_encoder(embedding), None, X, as_texts(texts), terms)
     rows = np.arange(X.shape[0])
-    learned, vectors = source.learn(rows, rows)
+    learned, vectors = source.learn(rows)
     return compressed_space(vectorizer, Documents(X, vectors), seed, learned)
 
 

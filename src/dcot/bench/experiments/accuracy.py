@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dcot.bench.features import Block
 from dcot.bench.jobs import Context, Job, corpus_key, digest
 from dcot.bench.protocol import (
+    MAX_COMPARED,
     RIDGE,
     SEED,
     SVM,
@@ -34,6 +35,7 @@ from dcot.bench.protocol import (
 from dcot.bench.store import PROTOCOL, Key, Result
 from dcot.bench.systems import FEATURES, OURS, Setting, Supervised, System
 from dcot.bench.tasks import Documents, Task
+from dcot.classifier.fit import evenly_spaced
 from dcot.runtime.files import write_atomically
 
 Array = NDArray[Any]
@@ -157,12 +159,14 @@ def _predicted(
     system = context.system(name)
     labels = [len(task.train) if key["labels"] == ALL else key["labels"] for key in keys]
     if isinstance(system, Supervised):
-        fits = (n * 0.3 + 10 * min(b, 1500) + 6 * b for b in labels)
+        fits = (3000 + n * 0.3 + 10 * min(b, 1500) + 6 * b for b in labels)
         return (size * system.seconds + sum(fits)) / 1000, 4e9
     settings = context.settings(name)
     learning = system.seconds * size / 1000 * len(settings)
     compared = sum(0.4 * len(settings) * (min(b, 1500) / 1000) ** 3 for b in labels)
     final = sum(0.1 * (b / 1000) ** 3 for b in labels)
+    if system.self_trained:
+        final += sum(3.0 for b in labels if b <= MAX_COMPARED)
     svm = sum(
         4.0 * (b / 1000) ** 1.5
         for key, b in zip(keys, labels, strict=True)
@@ -239,10 +243,18 @@ def _representation_cells(
         for key in members:
             labelled = _labelled(task, key)
             choice = chosen[len(labelled)]
-            predict = svm_predictions if key["classifier"] == SVM else ridge_predictions
-            found = predict(choice, labels, labelled, test, weight)
+            if key["classifier"] == SVM:
+                found = svm_predictions(choice, labels, labelled, test, weight)
+            else:
+                pool = _pool(n, labelled) if system.self_trained else None
+                found = ridge_predictions(choice, labels, labelled, test, weight, pool)
             setting = choice.candidate.setting
             yield key, _result(task, key, found.labels, setting, found.strength)
+
+
+def _pool(n: int, labelled: Array) -> Array:
+    """Some unlabelled training documents, evenly spaced, as in ``DCoTClassifier``."""
+    return np.setdiff1d(evenly_spaced(n), labelled)
 
 
 def _result(

@@ -45,7 +45,7 @@ def jobs(context: Context) -> Iterator[Job]:
         compared = context.profile.few_labels.get(name, tuple(SYSTEMS))
         for each in context.names_for(task, compared):
             system = context.system(each)
-            if isinstance(system, Supervised):
+            if isinstance(system, Supervised) or system.self_trained:
                 continue
             key: Key = {
                 "experiment": NAME,

@@ -40,13 +40,15 @@ class System(ABC):
     slow : whether learning takes minutes; then features are cached on disk
     needs_text : whether it reads texts instead of counts
     seconds : time to learn one setting from 1000 documents on one core, for the plan
+    self_trained : whether ridge also learns from its predictions for unlabelled documents
     """
 
-    name: ClassVar[str]
-    about: ClassVar[str]
+    name: str
+    about: str
     slow: ClassVar[bool] = False
     needs_text: ClassVar[bool] = False
-    seconds: ClassVar[float] = 0.1
+    seconds: float = 0.1
+    self_trained: ClassVar[bool] = False
 
     @abstractmethod
     def settings(self, size: Size) -> list[Setting]:
@@ -55,6 +57,22 @@ class System(ABC):
     @abstractmethod
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
         """Learn every setting from documents; work that settings share is done once."""
+
+
+class SelfTrained(System):
+    """Another system, whose ridge classifier learns from unlabelled documents as dCoT's does."""
+
+    self_trained = True
+
+    def __init__(self, base: System) -> None:
+        self.base, self.name = base, f"{base.name}, self-trained"
+        self.about, self.seconds = f"{base.about}, with dCoT's self-training", base.seconds
+
+    def settings(self, size: Size) -> list[Setting]:
+        return self.base.settings(size)
+
+    def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
+        return self.base.learn(documents, settings)
 
 
 class Supervised(ABC):

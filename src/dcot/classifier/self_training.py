@@ -1,0 +1,142 @@
+"""Fit the final ridge classifier to its own predictions for unlabelled documents, too.
+
+A classifier that was fitted to the labelled documents predicts unlabelled ones. A second one is
+fitted to both, with the predicted probabilities as targets. Its held-out decisions are made without
+the document in both steps; each step has a closed form for documents that are left out together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from dcot.classifier.estimate import calibrate, log_losses, probabilities
+from dcot.classifier.ridge import Centring, KernelRidge
+
+Array = NDArray[Any]
+
+# Factors of the selected strength to select from: more documents often need a smaller one. Without
+# labelled documents to select on, DEFAULT_FACTOR is used.
+FACTORS = (1.0, 0.3, 0.1)
+DEFAULT_FACTOR = 0.3
+# Predictions become more decided than their calibrated probabilities by this factor.
+SHARPENING = 2.0
+# All unlabelled documents together have the weight of the labelled ones, at most of this many.
+MAX_WEIGHT = 1000
+# Each labelled document is left out alone, or, if there are more than this, in folds.
+MAX_LEFT_OUT_ALONE, FOLDS = 100, 20
+
+
+@dataclass(frozen=True)
+class SelfTrained:
+    """A ridge classifier of labelled and unlabelled documents.
+
+    Attributes
+    ----------
+    dual, intercept, alpha : as in ``KernelRidge``; ``dual`` has a row for every document
+    held_out : decisions for the evaluated documents by fits without them
+    """
+
+    dual: Array
+    intercept: Array
+    alpha: float
+    held_out: Array
+
+
+def self_train(
+    kernel: Array,
+    targets: Array,
+    weights: Array,
+    ridge: KernelRidge,
+    counts: Array,
+    pool: Array,
+    generator: Any,
+) -> SelfTrained:
+    """Fit ridge to labelled and unlabelled documents.
+
+    Parameters
+    ----------
+    kernel : inner products of the labelled documents, seed words and unlabelled documents
+    targets, weights : those of the labelled documents and seed words
+    ridge : the classifier that was fitted to them
+    counts : weights of the labelled documents without class weights
+    pool : weights of the unlabelled documents, relative to each other
+    generator : draws the folds
+    """
+    n, judged = len(targets), len(counts)
+    new = kernel[n:, :n].astype(np.float64)
+    temperature, _ = calibrate(ridge.held_out, targets[:judged], counts, True)
+
+    def with_guesses(decisions: Array) -> Array:
+        guesses = 2 * probabilities(decisions, SHARPENING * temperature, True) - 1
+        return np.vstack([targets, guesses])
+
+    # an unlabelled document has at most the mean weight of a labelled one
+    share = weights.mean() * min(1.0, n / len(pool), MAX_WEIGHT / len(pool))
+    systems = _Systems(
+        kernel,
+        np.concatenate([weights, share * pool / pool.mean()]),
+        ridge.alpha * np.array(FACTORS if judged else [DEFAULT_FACTOR]),
+        judged,
+    )
+    first = _Systems(kernel[:n, :n], weights, np.array([ridge.alpha]), judged)
+    held_out = np.empty((len(systems.alphas), judged, targets.shape[1]))
+    for inside in _folds(judged, generator):
+        # a fit without these documents is one that gets its own decisions for them as targets
+        without = targets.copy()
+        without[inside] = first.left_out(inside, targets)[0]
+        dual, intercept = first.solve(0, without)
+        held_out[:, inside] = systems.left_out(inside, with_guesses(new @ dual + intercept))
+    losses = [counts @ log_losses(own, targets[:judged], counts) for own in held_out]
+    best = int(np.argmin(losses))
+    dual, intercept = systems.solve(best, with_guesses(ridge.decision(new)))
+    return SelfTrained(dual, intercept, float(systems.alphas[best]), held_out[best])
+
+
+def _folds(n: int, generator: Any) -> list[Array]:
+    folds = n if n <= MAX_LEFT_OUT_ALONE else FOLDS
+    return [own for own in np.array_split(generator.permutation(n), folds or 1) if len(own)]
+
+
+class _Systems:
+    """Ridge on the same documents with several strengths, for any targets."""
+
+    def __init__(self, kernel: Array, weights: Array, alphas: Array, judged: int) -> None:
+        self.centring, self.alphas = Centring(kernel, weights), alphas
+        self.factors, self.inverses = [], []
+        for alpha in alphas:
+            system = self.centring.kernel.copy()
+            np.einsum("ii->i", system)[:] += alpha
+            # the transpose is the same matrix, in the memory order that LAPACK can overwrite
+            factor = scipy.linalg.cho_factor(
+                system.T, lower=True, overwrite_a=True, check_finite=False
+            )
+            columns = np.eye(len(kernel), judged)
+            self.factors.append(factor)
+            self.inverses.append(scipy.linalg.cho_solve(factor, columns, check_finite=False))
+
+    def solve(self, number: int, targets: Array) -> tuple[Array, Array]:
+        """Dual coefficients and intercept for the strength with this number."""
+        right, centre = self._right(targets)
+        solved = scipy.linalg.cho_solve(self.factors[number], right, check_finite=False)
+        return self.centring.undo(solved, centre)
+
+    def left_out(self, rows: Array, targets: Array) -> Array:
+        """Decisions for some evaluated documents by fits without them, for each strength."""
+        right, _ = self._right(targets)
+        root, unit = self.centring.root[rows], np.sqrt(self.centring.share[rows])
+        found = []
+        for alpha, inverse in zip(self.alphas, self.inverses, strict=True):
+            residual = alpha * inverse[:, rows].T @ right
+            # 1 - leverage of these documents, with that of the intercept
+            slack = alpha * inverse[np.ix_(rows, rows)] - np.outer(unit, unit)
+            found.append(targets[rows] - np.linalg.solve(slack, residual) / root[:, None])
+        return np.array(found)
+
+    def _right(self, targets: Array) -> tuple[Array, Array]:
+        centre = self.centring.share @ targets
+        return self.centring.root[:, None] * (targets - centre), centre
