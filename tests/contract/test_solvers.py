@@ -117,6 +117,19 @@ def test_no_noise_is_the_limit(solver, shape):
     np.testing.assert_allclose(limit.coef, close.coef, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["primal", "dual"])
+@pytest.mark.parametrize("r", [5, 12])
+def test_noise_below_rounding_is_never_left_to_cholesky(monkeypatch, name, r):
+    """Rounding decides whether a singular matrix has a factor."""
+    monkeypatch.setattr(direct, "positive_definite", None)
+    _, targets, moments, centred = build((40, 12, r))
+    zero, tiny = (
+        next(SOLVERS[name](centred, targets, [marginalise(moments, noise)], **EXACT))
+        for noise in (0.0, 1e-300)
+    )
+    np.testing.assert_allclose(tiny.coef, zero.coef, atol=1e-10)
+
+
 @pytest.mark.parametrize("shape", [(40, 12, 5), (40, 12, 12), (12, 40, 9)])
 def test_noise_lost_in_rounding_is_the_limit(solver, shape):
     """Two terms are the same, and one more or less of 1e-12 is nothing in float32."""

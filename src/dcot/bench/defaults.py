@@ -37,8 +37,10 @@ from dcot.bench.systems.dcot import outputs_of
 from dcot.bench.tasks import load_corpus
 from dcot.classifier import DCoTClassifier
 from dcot.classifier.embedding import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
+from dcot.classifier.fit import evenly_spaced
 from dcot.classifier.ridge import KernelRidge, targets_of
 from dcot.classifier.selection import EMBEDDING_WEIGHTS, best_of
+from dcot.classifier.self_training import FACTORS
 from dcot.datasets import Corpus
 from dcot.errors import DatasetMissingError, InvalidParameterError
 from dcot.estimator import DCoT
@@ -137,8 +139,12 @@ class Held:
         *choices: Blocks,
         class_weight: Any = "default",
         budgets: Sequence[int] | None = None,
+        factors: Sequence[float] = (),
     ) -> dict[str, Array]:
-        """Scores in percent by number of labels; leave-one-out chooses among several features."""
+        """Scores in percent by number of labels; leave-one-out chooses among several features.
+
+        With ``factors``, the classifier also learns from its predictions for other documents.
+        """
         held = self.out
         weight = default_class_weight() if class_weight == "default" else class_weight
         candidates = [Candidate({}, blocks) for blocks in choices]
@@ -146,10 +152,14 @@ class Held:
         for order in self.draws:
             usable = [budget for budget in budgets or BUDGETS if budget <= len(order)]
             chosen = choose(candidates, self.labels, order, usable, weight)
-            made = [
-                ridge_predictions(chosen[budget], self.labels, order[:budget], held, weight)
-                for budget in usable
-            ]
+            made = []
+            for budget in usable:
+                known, others = order[:budget], order[budget:]
+                pool = others[evenly_spaced(len(others))] if factors else None
+                choice = chosen[budget]
+                made.append(
+                    ridge_predictions(choice, self.labels, known, held, weight, pool, factors)
+                )
             found.append([score(self.labels[held], each.labels) for each in made])
         return percent(found)
 
@@ -248,6 +258,16 @@ def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
     yield "always layer 2", Outcome(held.scores([z2]))
     yield "always x too", Outcome(held.scores([x, z1, z2]))
     yield "always x at half weight too", Outcome(held.scores([half, z1, z2]))
+
+
+def _self_training(held: Held) -> Iterator[tuple[str, Outcome]]:
+    """Ridge that learns from its predictions for unlabelled documents, with several strengths."""
+    features = [Block.of(DCoTVectorizer().fit_transform(held.texts))]
+    yield "ridge alone", Outcome(held.scores(features))
+    for factor in FACTORS:
+        name = f"self-training, {factor:g} times the strength"
+        yield name, Outcome(held.scores(features, factors=[factor]))
+    yield "self-training, strength chosen", Outcome(held.scores(features, factors=FACTORS))
 
 
 def _many(held: Held) -> Iterator[tuple[str, Outcome]]:
@@ -375,6 +395,7 @@ STUDIES: dict[str, Study] = {
     "frequent": _frequent,
     "classes": _classes,
     "selection": _selection,
+    "self-training": _self_training,
     "many": _many,
     "precision": _precision,
     "embedding": _embedding,

@@ -29,7 +29,7 @@ from dcot.classifier.ridge import (
     targets_of,
 )
 from dcot.classifier.selection import best_of
-from dcot.classifier.self_training import self_train
+from dcot.classifier.self_training import FACTORS, self_train
 
 Array = NDArray[Any]
 
@@ -150,6 +150,7 @@ def ridge_predictions(
     test: Array,
     class_weight: Any = None,
     pool: Array | None = None,
+    factors: Sequence[float] = FACTORS,
 ) -> Prediction:
     """Predict with ridge and the chosen setting, learned from all labelled documents.
 
@@ -176,6 +177,7 @@ def ridge_predictions(
             np.ones(len(targets)),
             np.ones(len(pool)),
             np.random.RandomState(SEED),
+            factors,
         )
         dual, intercept, alpha = found.dual, found.intercept, found.alpha
     decisions = products(blocks, test, labelled, np.float32) @ dual + intercept

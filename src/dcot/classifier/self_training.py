@@ -7,6 +7,7 @@ the document in both steps; each step has a closed form for documents that are l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,7 @@ def self_train(
     counts: Array,
     pool: Array,
     generator: Any,
+    factors: Sequence[float] = FACTORS,
 ) -> SelfTrained:
     """Fit ridge to labelled and unlabelled documents.
 
@@ -66,6 +68,7 @@ def self_train(
     counts : weights of the labelled documents without class weights
     pool : weights of the unlabelled documents, relative to each other
     generator : draws the folds
+    factors : factors of the strength of ``ridge`` to select from
     """
     n, judged = len(targets), len(counts)
     new = kernel[n:, :n].astype(np.float64)
@@ -80,7 +83,7 @@ def self_train(
     systems = _Systems(
         kernel,
         np.concatenate([weights, share * pool / pool.mean()]),
-        ridge.alpha * np.array(FACTORS if judged else [DEFAULT_FACTOR]),
+        ridge.alpha * np.array(factors if judged else [DEFAULT_FACTOR]),
         judged,
     )
     first = _Systems(kernel[:n, :n], weights, np.array([ridge.alpha]), judged)

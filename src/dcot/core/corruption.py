@@ -43,6 +43,10 @@ class System:
         safe = np.where(self.scale > 0, self.scale, 1.0)
         return np.where(self.scale > 0, safe**-0.5, 0.0)
 
+    def is_regular(self, dtype: Any) -> bool:
+        """Whether the shift is more than rounding: scaled, the matrix has a diagonal of about 1."""
+        return self.shift > float(np.finfo(dtype).eps)
+
     def intercept(self, coef: Array, target_mean: Array) -> Array:
         """The bias b for the coefficients W."""
         return np.asarray(target_mean - self.keep * (self.mean.astype(coef.dtype) @ coef))
