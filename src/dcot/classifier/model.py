@@ -347,6 +347,10 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             raise InvalidParameterError(
                 f"selection must be 'loo' or 'none', got {self.selection!r}"
             )
+        if not isinstance(self.self_training, bool | np.bool_):
+            raise InvalidParameterError(
+                f"self_training must be True or False, got {self.self_training!r}"
+            )
         pipeline, dcot, fitted = self._parts()
         tried = candidates_for(dcot, self.grid, embedded)
         if fitted is not None:
