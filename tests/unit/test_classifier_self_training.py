@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 
+import dcot
 import dcot.classifier.fit as fitting
 from dcot import DCoTClassifier, DCoTVectorizer, datasets
 from dcot.classifier import self_training
@@ -179,3 +184,128 @@ def test_documents_of_weight_zero_are_not_learned_from(corpus):
     np.testing.assert_allclose(
         whole.decision_function(found.texts[:50]), rest.decision_function(X[:50]), atol=1e-3
     )
+
+
+def test_fractional_weights_of_unlabelled_documents_count(corpus):
+    found, labels = corpus
+    vectorizer = FrozenEstimator(DCoTVectorizer().fit(found.texts))
+    weights = np.random.default_rng(0).uniform(0.1, 2, len(found.texts))
+    weights[[label is not None for label in labels]] = 1.0
+    decisions = []
+    for given in (None, weights):
+        model = DCoTClassifier(vectorizer=vectorizer, random_state=0, selection="none")
+        model.fit(found.texts, labels, sample_weight=given)
+        decisions.append(model.decision_function(found.texts[:20]))
+    assert np.abs(decisions[0] - decisions[1]).max() > 1e-3
+
+
+def test_a_refit_without_documents_of_weight_zero_is_the_same(corpus):
+    found, labels = corpus
+    model = DCoTClassifier(random_state=0).fit(found.texts, labels)
+    kept = np.arange(len(labels)) % 3 > 0
+    model.refit(found.texts, labels, sample_weight=kept.astype(float))
+    decisions = model.decision_function(found.texts[:50])
+    texts = [text for text, own in zip(found.texts, kept, strict=True) if own]
+    model.refit(texts, [label for label, own in zip(labels, kept, strict=True) if own])
+    np.testing.assert_allclose(model.decision_function(found.texts[:50]), decisions, atol=1e-5)
+
+
+def test_vectors_of_documents_of_weight_zero_change_nothing(corpus):
+    found, labels = corpus
+    kept = np.arange(len(labels)) % 3 > 0
+    vectors = np.random.default_rng(0).normal(size=(len(labels), 8))
+    decisions = []
+    for given in (vectors, np.where(kept[:, None], vectors, 50.0)):
+        model = DCoTClassifier(random_state=0, grid={"embedding": [1.0]}, selection="none")
+        model.fit(found.texts, labels, sample_weight=kept.astype(float), vectors=given)
+        decisions.append(model.decision_function(found.texts[1:20], vectors=vectors[1:20]))
+    np.testing.assert_allclose(decisions[0], decisions[1], atol=1e-5)
+
+
+def test_the_strength_is_that_of_the_second_classifier(corpus, monkeypatch):
+    found, labels = corpus
+    monkeypatch.setattr(fitting, "self_train", partial(self_train, factors=[0.3]))
+    trained, plain = (
+        DCoTClassifier(random_state=0, self_training=on).fit(found.texts, labels)
+        for on in (True, False)
+    )
+    assert trained.strength_ == pytest.approx(0.3 * plain.strength_)
+
+
+def test_weights_of_documents_decide_which_strength_is_best(problem):
+    F, targets, weights, ridge = problem
+
+    def fit(counts, factors):
+        pool, generator = np.ones(UNLABELLED), np.random.RandomState(0)
+        return self_train(F @ F.T, targets, weights, ridge, counts, pool, generator, factors)
+
+    chosen = set()
+    for row in range(N):
+        counts = np.where(np.arange(N) == row, 1000.0, 1e-3)
+        single = [fit(counts, [factor]).held_out for factor in FACTORS]
+        losses = [counts @ log_losses(own, targets, counts) for own in single]
+        chosen.add(int(np.argmin(losses)))
+        best = FACTORS[int(np.argmin(losses))]
+        assert fit(counts, FACTORS).alpha == pytest.approx(ridge.alpha * best)
+    assert len(chosen) > 1
+
+
+def test_seed_words_alone_use_the_default_factor(corpus):
+    found, _ = corpus
+    seeds = {"law": ["court", "judge"], "chess": ["pawn", "queen"]}
+    trained, plain = (
+        DCoTClassifier(random_state=0, self_training=on).fit(found.texts, None, seed_words=seeds)
+        for on in (True, False)
+    )
+    assert trained.strength_ == pytest.approx(self_training.DEFAULT_FACTOR * plain.strength_)
+
+
+# -- where it could go wrong ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_labelled_documents_that_are_nearly_the_same(dtype):
+    """A tiny strength is lost in the rounding of the kernel; and plain ridge is better here."""
+    generator = np.random.default_rng(0)
+    common = [f"c{j}" for j in range(60)]
+    labelled = [" ".join(common) + f" t{i % 2}w{i // 2}" for i in range(20)]
+    others = [
+        " ".join(
+            [f"t{i % 3}w{j}" for j in generator.integers(0, 20, 6)]
+            + [f"c{j}" for j in generator.integers(0, 60, 6)]
+        )
+        for i in range(600)
+    ]
+    model = DCoTClassifier(vectorizer=DCoTVectorizer(dtype=dtype), random_state=0)
+    model.fit(labelled + others, [i % 2 for i in range(20)] + [None] * 600)
+    assert model.estimate_.dcot.accuracy > 0.8
+
+
+def test_the_same_fit_gives_the_same_probabilities(corpus):
+    found, _ = corpus
+    labels = [label if row % 3 == 0 else None for row, label in enumerate(found.labels)]
+    one, other = (DCoTClassifier(selection="none").fit(found.texts, labels) for _ in range(2))
+    np.testing.assert_array_equal(
+        one.predict_proba(found.texts[:50]), other.predict_proba(found.texts[:50])
+    )
+
+
+def test_folders_from_before_it_are_loaded_without_it():
+    folder = Path(__file__).parents[1] / "fixtures" / "format-2" / "DCoTClassifier"
+    assert dcot.load(folder).self_training is False
+
+
+def test_more_seed_words_than_an_inverse_can_take(corpus, monkeypatch):
+    found, labels = corpus
+    monkeypatch.setattr(fitting, "MAX_KERNEL_LABELS", 110)
+    monkeypatch.setattr("dcot.classifier.learners.MAX_KERNEL_LABELS", 110)
+    monkeypatch.setattr(fitting, "self_train", None)
+    words = {"law": ["court", "judge", "jury", "police", "lawyer", "crime"]}
+    words["chess"] = ["pawn", "queen", "king", "board", "game", "match"]
+    DCoTClassifier(random_state=0).fit(found.texts, labels, seed_words=words)
+
+
+@pytest.mark.parametrize("value", ["yes", None, 1])
+def test_other_values_are_refused(value):
+    with pytest.raises(dcot.InvalidParameterError, match="self_training must be True or False"):
+        DCoTClassifier(self_training=value).fit(["oil", "corn"], ["o", "c"])

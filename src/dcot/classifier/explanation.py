@@ -38,7 +38,7 @@ class WordShare:
     share : contribution to the decision value
     direct : part of the share from the word itself, if x is one of the features
     through : prototypes with their parts of the share, the largest first
-    labelled : whether any labelled document has the word; if not, it acts only through prototypes
+    labelled : whether any labelled document has the word
     vector : part of the share from its word vector, if there are any
     """
 

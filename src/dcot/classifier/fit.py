@@ -30,7 +30,7 @@ from dcot.classifier.labels import (
     without_duplicates,
     without_zeros,
 )
-from dcot.classifier.learners import LinearFit, fit_linear, fit_ridge
+from dcot.classifier.learners import MAX_KERNEL_LABELS, LinearFit, fit_linear, fit_ridge
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.ridge import KernelRidge, held_out_rows
 from dcot.classifier.seeds import Seeds
@@ -439,6 +439,7 @@ def _learns_from_pool(training: _Training, options: ClassifierOptions) -> bool:
         and training.labels.exclusive
         and len(training.pool)
         and len(training.judged) == len(training.counts)
+        and len(training.weights) <= MAX_KERNEL_LABELS
     )
 
 
@@ -458,7 +459,8 @@ def _self_trained(
         ridge,
         training.counts,
         training.pool_weights,
-        check_random_state(options.random_state),
+        # probabilities depend on the folds: without a seed, they are the same every time
+        check_random_state(0 if options.random_state is None else options.random_state),
     )
     coef = combined(features, found.dual).T
     strength = ridge.strength * found.alpha / ridge.alpha

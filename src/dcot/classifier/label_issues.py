@@ -1,6 +1,6 @@
 """Labels that are probably wrong: documents whose held-out decision contradicts their label.
 
-The leave-one-out decisions come from the fit, so the list costs nothing more.
+The held-out decisions come from the fit, so the list costs nothing more.
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         number of prototypes are the default candidate of the selection. Its other parameters are
         used unchanged. ``n_components`` must be None. None means ``DCoTVectorizer()``.
         To use a representation that is already fitted, pass scikit-learn's ``FrozenEstimator`` of
-        a fitted ``DCoTVectorizer``, or of a fitted ``DCoT`` for matrices. ``fit`` then only uses
-        the labelled documents.
+        a fitted ``DCoTVectorizer``, or of a fitted ``DCoT`` for matrices. ``fit`` then uses
+        the documents for the classifier only.
     selection : {"loo", "none"}
         ``"none"`` uses the default candidate and only selects the regularisation strength.
     grid : mapping or None
@@ -1054,6 +1054,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         dcot = DCoT._from_contents(inner) if vectorizer is None else vectorizer.dcot_
         model: Self = build(cls, contents.settings)
         model.vectorizer = model.embedding = None  # a folder does not hold them as parameters
+        if "self_training" not in setting(contents.settings, "parameters", dict):
+            model.self_training = False  # saved before there was self-training
         if "vectorizer" in contents.settings:
             own = setting(contents.settings, "vectorizer", dict)
             if own.get("frozen") is True:

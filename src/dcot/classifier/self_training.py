@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dcot.classifier.estimate import calibrate, log_losses, probabilities
 from dcot.classifier.ridge import Centring, KernelRidge
+from dcot.classifier.selection import best_of
 
 Array = NDArray[Any]
 
@@ -88,16 +89,28 @@ def self_train(
     )
     first = _Systems(kernel[:n, :n], weights, np.array([ridge.alpha]), judged)
     held_out = np.empty((len(systems.alphas), judged, targets.shape[1]))
+    plain = np.empty((judged, targets.shape[1]))
     for inside in _folds(judged, generator):
+        plain[inside] = first.left_out(inside, targets)[0]
         # a fit without these documents is one that gets its own decisions for them as targets
         without = targets.copy()
-        without[inside] = first.left_out(inside, targets)[0]
+        without[inside] = plain[inside]
         dual, intercept = first.solve(0, without)
         held_out[:, inside] = systems.left_out(inside, with_guesses(new @ dual + intercept))
     losses = [counts @ log_losses(own, targets[:judged], counts) for own in held_out]
     best = int(np.argmin(losses))
+    if judged and _is_worse(held_out[best], plain, targets[:judged], counts):
+        dual = np.vstack([ridge.dual, np.zeros((len(pool), targets.shape[1]))])
+        return SelfTrained(dual, ridge.intercept, ridge.alpha, plain)
     dual, intercept = systems.solve(best, with_guesses(ridge.decision(new)))
     return SelfTrained(dual, intercept, float(systems.alphas[best]), held_out[best])
+
+
+def _is_worse(held_out: Array, plain: Array, targets: Array, counts: Array) -> bool:
+    """Whether significantly fewer held-out documents are right than without self-training."""
+    truth = targets.argmax(axis=1)
+    wrong = np.array([own.argmax(axis=1) != truth for own in (held_out, plain)], dtype=float)
+    return best_of(wrong, counts) == 1
 
 
 def _folds(n: int, generator: Any) -> list[Array]:
@@ -109,9 +122,11 @@ class _Systems:
     """Ridge on the same documents with several strengths, for any targets."""
 
     def __init__(self, kernel: Array, weights: Array, alphas: Array, judged: int) -> None:
-        self.centring, self.alphas = Centring(kernel, weights), alphas
+        self.centring = Centring(kernel, weights)
+        # a kernel in single precision may have eigenvalues below zero, by rounding
+        self.alphas = np.maximum(alphas, self.centring.rounding)
         self.factors, self.inverses = [], []
-        for alpha in alphas:
+        for alpha in self.alphas:
             system = self.centring.kernel.copy()
             np.einsum("ii->i", system)[:] += alpha
             # the transpose is the same matrix, in the memory order that LAPACK can overwrite
