@@ -142,6 +142,9 @@ def test_the_map_is_searched_filtered_and_a_region_is_labelled(page, served, tmp
     page.get_by_role("heading", name="Words that set them apart").wait_for()
     count = int(page.locator(".panel h2").inner_text().split()[0])
     assert 0 < count < 48  # one place, and the first days alone
+    examples = page.locator(".panel .snippet")
+    assert examples.count() == min(count, 5)
+    assert "object" not in page.locator(".panel").inner_text()
     with page.expect_download() as saved:
         page.locator(".panel").get_by_role("button", name="Download CSV").click()
     assert len(Path(saved.value.path()).read_text().splitlines()) == count + 1

@@ -142,6 +142,18 @@ def test_one_of_two_hundred_classes_is_found_by_typing(page, serving):
     wait(lambda: [*running.session.labels.values()] == ["class 150"])
 
 
+def test_the_exact_name_of_a_class_is_chosen_first(page, serving):
+    running = serving(classes=("law and order", "law"))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    for _ in range(2):
+        page.keyboard.press("c")
+        page.keyboard.type("law")
+        page.get_by_role("option", name="law", exact=True).wait_for()
+        page.keyboard.press("Enter")
+    wait(lambda: [*running.session.labels.values()] == ["law", "law"])
+
+
 def test_two_tabs_do_not_overwrite_each_other(page, browser, serving):
     running = serving(classes=("oil", "grain"))
     page.goto(running.address)

@@ -1094,3 +1094,13 @@ class Spy:
     def __call__(self, *arguments):
         self.calls += 1
         return self.function(*arguments)
+
+
+def test_class_weights_that_do_not_exist_are_refused_with_those_that_do():
+    with pytest.raises(dcot.InvalidParameterError, match="'sqrt', 'balanced', a mapping"):
+        DCoTClassifier(class_weight="balancd").fit(["oil", "corn"], ["o", "c"])
+
+
+def test_a_class_of_minus_one_is_named_as_the_reason():
+    with pytest.raises(dcot.InvalidInputError, match="set unlabelled_label"):
+        DCoTClassifier().fit(["oil", "corn", "rice"], [1, -1, 1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -269,7 +269,8 @@ def check_enough(labels: Labels, n_seeds: int = 0) -> None:
     if labels.exclusive and len(names) < 2:
         raise InvalidInputError(
             f"Classifier can't train when only one class is present: all {count} labelled "
-            f"documents are {names[0]!r}; label documents of at least one more class"
+            f"documents are {names[0]!r}; label documents of at least one more class, or, if the "
+            "value that marks unlabelled documents (-1 by default) is a class, set unlabelled_label"
         )
     if labels.kind == "soft" and not np.ptp(labels.targets, axis=0).any():
         raise InvalidInputError(
@@ -317,6 +318,11 @@ def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Arr
         power = 1.0 if class_weight == "balanced" else 0.5
         scaled = weights * (members @ np.maximum(totals, 1e-300) ** -power)
         return np.asarray(scaled * (weights.sum() / scaled.sum()))
+    if not isinstance(class_weight, Mapping):
+        raise InvalidParameterError(
+            f"class_weight must be 'sqrt', 'balanced', a mapping from classes to weights or None, "
+            f"got {class_weight!r}"
+        )
     try:
         return np.asarray(weights * compute_sample_weight(class_weight, labels.classes[codes]))
     except ValueError as error:

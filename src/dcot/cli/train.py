@@ -159,6 +159,8 @@ def train(
     documents = source.whole()
     given = source.checked_labels(documents)
     note_doubtful_labels(session, given, labels.label)
+    if tested is not None and tested.rereadable:  # before the work, not after it
+        tested.checked_labels(tested.whole())
     start = time.perf_counter()
     model = classifier(candidates, options, counting, weighting, session)
     model.fit(documents.texts, given, unlabelled=more.whole().texts if more else None)

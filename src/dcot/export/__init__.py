@@ -16,7 +16,7 @@ import numpy as np
 from dcot.errors import InvalidParameterError, OutOfMemoryError
 from dcot.export.program import Model, Program
 from dcot.runtime.extras import require
-from dcot.runtime.files import atomic_file, write_atomically
+from dcot.runtime.files import atomic_file, explained, write_atomically
 
 __all__ = ["to_numpy", "to_onnx"]
 
@@ -108,7 +108,8 @@ def to_numpy(model: Model, folder: str | os.PathLike[str]) -> None:
     if program.settings["analysis"] is None:
         raise InvalidParameterError("to_numpy needs a model of texts, and this one reads a matrix")
     place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    with explained(place):
+        place.mkdir(parents=True, exist_ok=True)
     text = json.dumps(program.settings, ensure_ascii=False).encode()
     arrays: dict[str, Any] = {"settings": np.frombuffer(text, dtype=np.uint8), **program.arrays}
     with atomic_file(place / "weights.npz") as file:

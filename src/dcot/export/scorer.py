@@ -41,15 +41,16 @@ class Scorer:
 
     def transform(self, documents: Iterable[str | Mapping[str, float]]) -> Any:
         """Return the features of documents, one row for each."""
-        return np.array([self._features(*self._weighted(document)) for document in documents])
+        found = [self._features(*self._weighted(document)) for document in _several(documents)]
+        return np.array(found)
 
     def predict_proba(self, documents: Iterable[str | Mapping[str, float]]) -> Any:
         """Return the probabilities of documents, one column for each of ``classes``."""
-        return np.array([self._probabilities(document) for document in documents])
+        return np.array([self._probabilities(document) for document in _several(documents)])
 
     def predict(self, documents: Iterable[str | Mapping[str, float]]) -> list[Any]:
         """Return the most probable class of each document; for several labels, all above 0.5."""
-        found = [self._probabilities(document) for document in documents]
+        found = [self._probabilities(document) for document in _several(documents)]
         if self.settings["classifier"]["exclusive"]:
             return [self.classes[int(row.argmax())] for row in found]
         return [tuple(self.classes[k] for k in np.flatnonzero(row > 0.5)) for row in found]
@@ -141,6 +142,12 @@ class Scorer:
             return 1 / (1 + np.exp(-np.clip(2 * scaled, -700, 700)))
         shares = np.exp(scaled - scaled.max())
         return shares / shares.sum()
+
+
+def _several(documents: Any) -> Any:
+    if isinstance(documents, str):
+        raise ValueError("expected a list of documents, got one text: put it in a list")
+    return documents
 
 
 def _inverse(length: Any) -> float:

@@ -5,7 +5,7 @@ renamed. The temporary name is random and created exclusively, so that a file of
 link, is never followed or overwritten. An error removes the temporary file. A killed process leaves
 it, and the next write of the same target removes it.
 
-A file::
+A file, which never replaces a folder::
 
     with atomic_file(path) as file:       # a binary file, open for writing
         frame.write_parquet(file)
@@ -63,6 +63,8 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     b'id,score'
     """
     shown, target = Path(path), Path(os.path.abspath(path))
+    if target.is_dir():
+        raise OutputError(f"cannot write {shown}: it is a folder; name a file")
     remove_leftovers(target)
     temporary = temporary_name(target)
     try:

@@ -63,6 +63,11 @@ def write_features(
     """
     path = folder_of(path)
     resume = not overwrite if resume is None else resume
+    if path.suffix in (".csv", ".tsv", ".json", ".jsonl", ".npz"):
+        raise InvalidParameterError(
+            f"{path} ends in {path.suffix}, but the output is one .npy file or a folder of parquet "
+            "files: name it so"
+        )
     kind = "npy" if path.suffix == ".npy" else "parquet"
     empty = Checkpoint(model, width, np.dtype(dtype).str, kind)
     try:
@@ -248,6 +253,11 @@ def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Chec
         raise InvalidParameterError(
             f"{path} is there already: give another path, or set overwrite=True{also}"
         )
+    if path.exists() and not _is_output(path, fresh.kind):
+        raise InvalidParameterError(
+            f"{path} is there already and does not hold features that dcot wrote, so it is not "
+            "replaced: give another path"
+        )
     if not path.parent.is_dir():
         raise InvalidParameterError(f"the folder {path.parent} does not exist: make it first")
     record = _progress_file(path)
@@ -273,6 +283,11 @@ def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Chec
             "overwrite=True (--overwrite)"
         )
     return saved
+
+
+def _is_output(path: Path, kind: str) -> bool:
+    """Whether ``path`` may be replaced by an output of this kind."""
+    return path.is_file() if kind == "npy" else (path / "features.json").is_file()
 
 
 def _save_checkpoint(path: Path, saved: Checkpoint, writer: Writer, here: Checkpoint) -> None:

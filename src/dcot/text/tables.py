@@ -72,9 +72,11 @@ class ReadOptions:
             raise InvalidParameterError(
                 f"errors must be 'strict' or 'replace', got {self.errors!r}"
             )
+        if self.separator in ("\\t", "tab"):  # as typed in a shell
+            object.__setattr__(self, "separator", "\t")
         if self.separator is not None and len(self.separator) != 1:
             raise InvalidParameterError(
-                f"separator must be one character, such as ';', got {self.separator!r}"
+                f"separator must be one character, such as ';', or 'tab', got {self.separator!r}"
             )
 
 
@@ -201,8 +203,12 @@ def _csv_rows(
             if not row:
                 continue
             raise InvalidInputError(
-                f"{path}, line {lines.number}: {len(row)} fields, expected {len(header)}: put "
-                f"texts that contain {separator!r} in quotation marks"
+                f"{path}, line {lines.number}: {len(row)} fields, expected {len(header)}: "
+                + (
+                    f"put texts that contain {separator!r} in quotation marks"
+                    if len(row) > len(header)
+                    else "add the missing ones"
+                )
             )
         text = row[places[0]] if len(places) == 1 else "\n".join(row[place] for place in places)
         yield (text, *[row[place] for place in other_places])
@@ -284,9 +290,10 @@ def _check_separator(header: str, separator: str, path: Path) -> None:
     """Reject a single column whose name contains another common separator."""
     for other in ";\t|,":
         if other != separator and other in header:
+            shown = "tab" if other == "\t" else other
             raise InvalidInputError(
                 f"{path} has the single column {header!r}, which looks like several: name what is "
-                f"between them with separator={other!r} (--separator {other!r})"
+                f"between them with separator={shown!r} (--separator {shown!r})"
             )
 
 

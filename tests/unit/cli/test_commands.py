@@ -388,3 +388,11 @@ def test_demo(here):
     assert "Not in the corpus: nosuch" in done.err
     assert (here / "demo.png").read_bytes().startswith(b"\x89PNG")
     assert run("demo", "-o", "demo.txt").code == 1
+
+
+def test_a_test_file_without_labels_is_refused_before_training(here):
+    Path("bare.csv").write_text("body,topic\nopec oil,\n")
+    done = run("train", "news.csv", *LABELLED, "--test", "bare.csv", "-o", "m")
+    assert done.code == 1
+    assert "no document has a label" in done.err
+    assert not Path("m").exists()

@@ -19,6 +19,7 @@ from dcot import (
     datasets,
     export,
 )
+from dcot.errors import OutputError
 
 CORPUS = datasets.load("everyday")
 TEXTS = [*CORPUS.texts[::4], "Ça, c'est NAÏVE café!", ""]
@@ -162,3 +163,21 @@ def test_what_cannot_be_exported(tmp_path, monkeypatch):
     with pytest.raises(MissingExtraError, match=r"dcot\[onnx\]"):
         export.to_onnx(model, tmp_path / "a.onnx")
     assert not list(tmp_path.glob("*.onnx"))
+
+
+def test_one_text_is_not_a_list_of_letters(tmp_path):
+    scorer = scorer_of(DCoTVectorizer(n_prototypes=50).fit(TEXTS), tmp_path)
+    with pytest.raises(ValueError, match="put it in a list"):
+        scorer.transform("one text")
+
+
+def test_exports_replace_no_folder_and_no_file_of_others(tmp_path):
+    model = DCoTVectorizer(n_prototypes=50).fit(TEXTS)
+    (tmp_path / "thesis").mkdir()
+    with pytest.raises(OutputError, match="it is a folder"):
+        export.to_onnx(model, tmp_path / "thesis")
+    (tmp_path / "news.csv").write_text("id")
+    with pytest.raises(OutputError, match=r"news\.csv"):
+        export.to_numpy(model, tmp_path / "news.csv")
+    assert (tmp_path / "thesis").is_dir()
+    assert (tmp_path / "news.csv").read_text() == "id"

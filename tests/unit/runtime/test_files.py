@@ -46,11 +46,18 @@ def test_writes_and_replaces(tmp_path: Path, kind: str) -> None:
     assert names(tmp_path) == ["x"]
 
 
-@pytest.mark.parametrize(("before", "after"), [("file", "folder"), ("folder", "file")])
-def test_replaces_the_other_kind(tmp_path: Path, before: str, after: str) -> None:
-    make(tmp_path / "x", before, OLD)
-    make(tmp_path / "x", after, NEW)
+def test_a_folder_replaces_a_file(tmp_path: Path) -> None:
+    make(tmp_path / "x", "file", OLD)
+    make(tmp_path / "x", "folder", NEW)
     assert content(tmp_path / "x") == NEW
+    assert names(tmp_path) == ["x"]
+
+
+def test_a_file_does_not_replace_a_folder(tmp_path: Path) -> None:
+    make(tmp_path / "x", "folder", OLD)
+    with pytest.raises(OutputError, match="it is a folder; name a file"):
+        make(tmp_path / "x", "file", NEW)
+    assert content(tmp_path / "x") == OLD
     assert names(tmp_path) == ["x"]
 
 

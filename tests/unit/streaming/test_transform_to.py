@@ -547,3 +547,18 @@ def test_a_killed_process_is_taken_up(model, X, tmp_path):
     assert noted["rows"] >= 150
     model.transform_to([X[i : i + 50] for i in range(0, 400, 50)], path)
     assert_close(read(path), model.transform(X))
+
+
+@pytest.mark.parametrize("name", ["z.npy", "z"])
+def test_folders_of_others_are_never_replaced(model, X, tmp_path, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "thesis.txt").write_text("three years of work")
+    with pytest.raises(InvalidParameterError, match="not hold features that dcot wrote"):
+        model.transform_to(X, tmp_path / name, overwrite=True)
+    assert (tmp_path / name / "thesis.txt").read_text() == "three years of work"
+
+
+def test_other_endings_are_refused(model, X, tmp_path):
+    with pytest.raises(InvalidParameterError, match=r"ends in \.csv"):
+        model.transform_to(X, tmp_path / "z.csv")
+    assert not list(tmp_path.iterdir())

@@ -122,7 +122,8 @@ def test_fields_may_be_long_and_the_limit_stays(tmp_path):
         ("a.jsonl", b'{"text": "\\ud800"}\n', "line 1: .* surrogate"),
         ("a.jsonl", b'{"a": "x", "b": "y"}\n', "which of .*'a', 'b'"),
         ("a.csv", b"id,title\n1,x\n", "which of"),
-        ("a.csv", b"id,text\n1,x\n2\n", "line 3: 1 fields, expected 2"),
+        ("a.csv", b"id,text\n1,x\n2\n", "line 3: 1 fields, expected 2: add the missing"),
+        ("a.csv", b"id\ttext\n1\tx\n", r"--separator 'tab'"),
         ("a.csv", b'text\n"never closed\n', "line 2: unexpected end"),
         ("a.csv", b"", "is empty"),
         ("a.xyz", b"", "say what it is"),
@@ -205,3 +206,10 @@ def test_column_names(tmp_path, name, content, options, expected):
     path = tmp_path / name
     path.write_text(content)
     assert column_names(path, path.suffix[1:], ReadOptions(**options)) == expected
+
+
+@pytest.mark.parametrize("separator", ["\t", "\\t", "tab"])
+def test_tabs_can_be_written_out(tmp_path, separator):
+    (tmp_path / "a.csv").write_text("id\ttext\n1\topec oil\n")
+    found = read_texts(tmp_path / "a.csv", column="text", separator=separator)
+    assert list(found) == ["opec oil"]

@@ -17,7 +17,7 @@ export function findClass(document = null) {
       const wanted = input.value.trim().toLowerCase();
       const chances = new Map((document?.predictions || []).map((one) => [one.name, one.probability]));
       const names = state.classes.map((one) => one.name).filter((name) => name.toLowerCase().includes(wanted));
-      names.sort((a, b) => b.toLowerCase().startsWith(wanted) - a.toLowerCase().startsWith(wanted) || (chances.get(b) || 0) - (chances.get(a) || 0));
+      names.sort((a, b) => (b.toLowerCase() === wanted) - (a.toLowerCase() === wanted) || b.toLowerCase().startsWith(wanted) - a.toLowerCase().startsWith(wanted) || (chances.get(b) || 0) - (chances.get(a) || 0));
       const known = state.classes.some((one) => one.name.toLowerCase() === wanted);
       found = names.slice(0, 200).map((name) => ({ name, isNew: false }));
       if (wanted && !known) found.push({ name: input.value.trim(), isNew: true });

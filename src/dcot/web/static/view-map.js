@@ -202,7 +202,7 @@ function documentMap(root, query, about, answer) {
       h("div.row", {}, h("h2", {}, plural(found.count, "document")), h("button.quiet.end", { onclick: showNothing }, "Clear")),
       h("h3", {}, "Words that set them apart"),
       found.words.length ? h("div.chips", {}, found.words.map((one) => h("a.chip", { href: "#", dir: "auto", title: `in ${percent(one.inside)} of these, ${percent(one.outside, 1)} of the others`, onclick: (event) => { event.preventDefault(); go("/words", { word: one.word }); } }, one.word, h("small.muted", {}, percent(one.inside))))) : h("p.muted.small", {}, "None."),
-      h("h3", {}, "Examples"), found.documents.map((one) => h("p.snippet.small", { dir: "auto" }, link("/documents", { id: one.id }, one.id), " ", shaded(one.pieces))),
+      h("h3", {}, "Examples"), ...found.documents.map((one) => h("p.snippet.small", { dir: "auto" }, link("/documents", { id: one.id }, one.id), " ", shaded(one.pieces))),
       h("div.row", {}, download("CSV", () => regionCsv(mask))),
       offline ? "" : h("form.stack", { onsubmit: label }, h("label.small.muted", { htmlFor: "region-label" }, `Label these documents, in ${about.labels}`), h("div.row.tight", {}, name, h("button.primary", {}, "Label")), said));
   }
