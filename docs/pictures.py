@@ -25,6 +25,7 @@ BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#767676", "#222222"
 LIGHT = "#C8C8C8"
 WORDS_X, MEANINGS_X, CLASS_X = 1.25, 4.6, 8.0
 BOX = 1.4  # width
+LENGTH = 1.6  # of a bar for 100 %
 
 
 def few_labels() -> DCoTClassifier:
@@ -116,10 +117,10 @@ def picture(model: DCoTClassifier) -> Figure:
         ax.text(CLASS_X, y, str(model.classes_[place]), ha="right", va="center", fontsize=13,
                 color=colour, weight=weight)  # fmt: skip
         ax.barh(
-            y, 2.6 * share, left=CLASS_X + 0.12, height=0.3, color=BLUE if chosen else "#C8C8C8"
+            y, LENGTH * share, left=CLASS_X + 0.12, height=0.3, color=BLUE if chosen else "#C8C8C8"
         )
-        ax.text(CLASS_X + 0.22 + 2.6 * share, y, f"{100 * share:.0f} %", va="center", fontsize=12,
-                color=colour, weight=weight)  # fmt: skip
+        ax.text(CLASS_X + 0.22 + LENGTH * share, y, f"{100 * share:.0f} %", va="center",
+                fontsize=12, color=colour, weight=weight)  # fmt: skip
     others = len(model.classes_) - CLASSES
     ax.text(CLASS_X + 0.12, 0.72, f"and {others} more", color=GREY, fontsize=11, va="center")
     return figure
