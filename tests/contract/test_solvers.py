@@ -45,7 +45,7 @@ def test_equals_the_definition(solver, shape, sparse, noise, shrinkage, ridge):
     solution = next(iter(solver(centred, targets, [system], **EXACT)))
     coef, intercept = explicit_layer(X, targets, noise, shrinkage=shrinkage, ridge=ridge)
     np.testing.assert_allclose(solution.coef, coef, atol=1e-8)
-    b = system.intercept(solution.coef, moments.mean[targets])
+    b, _ = system.biases(solution.coef, moments.mean[targets])
     np.testing.assert_allclose(b, intercept, atol=1e-8)
     assert solution.gain == pytest.approx(_gain(X, targets, coef), abs=1e-7)
 
@@ -313,6 +313,33 @@ def test_same_for_any_number_of_threads(solver):
             found.append(next(iter(solver(centred, targets, [system], **options))).coef)
     np.testing.assert_allclose(found[0], found[1], atol=1e-5)
     np.testing.assert_array_equal(found[1], found[2])
+
+
+@pytest.mark.parametrize("shape", [(40, 300, 80), (300, 40, 40)])
+@pytest.mark.parametrize("worth", [1, 10_000], ids=["deflated", "plain"])
+def test_blocks_on_several_threads_are_those_on_one(monkeypatch, shape, worth):
+    _, targets, moments, centred = build(shape)
+    systems = [marginalise(moments, 0.8)]
+    monkeypatch.setattr(cg, "WIDTH", 8)
+    monkeypatch.setattr(cg, "DEFLATION_WORTH", worth)
+    found = []
+    for threads in (1, 3, 3):
+        monkeypatch.setattr(cg, "n_workers", lambda *_, threads=threads: threads)
+        found.append(next(SOLVERS["cg"](centred, targets, systems, **EXACT)))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.coef, found[0].coef)
+        assert (other.gain, other.n_iter) == (found[0].gain, found[0].n_iter)
+
+
+def test_buffers_of_threads_take_at_most_half_the_memory_of_the_result(monkeypatch):
+    monkeypatch.setattr(cg, "n_threads", lambda: 4)
+    assert cg.n_workers(5000, 20_000, 5000, 4) == 4
+    assert cg.n_workers(5000, 20_000, 300, 4) == 1
+    for n, d, r in [(5000, 20_000, 5000), (3000, 9000, 3000), (400, 400, 400)]:
+        if (threads := cg.n_workers(n, d, r, 4)) > 1:
+            assert threads * cg.buffer_bytes(n, d, r, 4) <= 2.0 * d * r
+    monkeypatch.setattr(cg, "n_threads", lambda: 1)
+    assert cg.n_workers(5000, 20_000, 5000, 4) == 1
 
 
 @pytest.mark.parametrize("name", sorted(SOLVERS))

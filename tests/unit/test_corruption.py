@@ -84,19 +84,20 @@ def test_mean_variation_and_loss_without_looking_at_the_outputs(X, noise, ridge)
     shrinkage = 0.2 if noise else 0.0  # without noise there is nothing to shrink
     coef, intercept = explicit_layer(X, TARGETS, noise, shrinkage=shrinkage, ridge=ridge)
     mean, centred = X.mean(0)[TARGETS], X - X.mean(0)
-    np.testing.assert_allclose(system.intercept(coef, mean), intercept, atol=1e-12)
-    outputs = X @ coef + intercept
-    np.testing.assert_allclose(system.output_mean(coef, mean), outputs.mean(0))
+    outputs, norms = X @ coef + intercept, (coef**2).sum(axis=1)
+    bias, output_mean = system.biases(coef, mean)
+    np.testing.assert_allclose(bias, intercept, atol=1e-12)
+    np.testing.assert_allclose(output_mean, outputs.mean(0))
     gain = float((coef * (centred.T @ centred[:, TARGETS])).sum())
     expected = ((outputs - outputs.mean(0)) ** 2).sum()
-    assert system.output_variation(gain, coef) == pytest.approx(expected)
+    assert system.output_variation(gain, norms) == pytest.approx(expected)
     # the squared bias of a corrupted output, and its variance
     kept = X[:, TARGETS] - (1 - noise) * X @ coef - intercept
     expected = (kept**2).sum() + noise * (1 - noise) * (X**2 @ coef**2).sum()
-    loss = system.loss(len(X), float((centred[:, TARGETS] ** 2).sum()), gain, coef)
+    loss = system.loss(len(X), float((centred[:, TARGETS] ** 2).sum()), gain, norms)
     assert loss == pytest.approx(expected / (2 * len(X)), abs=1e-12)
-    assert system.loss(len(X), 0.0, gain, coef) >= 0  # rounding
-    assert np.isnan(system.loss(len(X), 0.0, np.nan, coef))
+    assert system.loss(len(X), 0.0, gain, norms) >= 0  # rounding
+    assert np.isnan(system.loss(len(X), 0.0, np.nan, norms))
 
 
 def test_rare_terms_have_a_root_and_terms_that_never_occur_have_none():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -12,7 +14,15 @@ from threadpoolctl import threadpool_limits
 
 from dcot import DcotError
 from dcot.runtime.extras import require
-from dcot.runtime.resources import format_bytes, free_memory, n_threads, parse_bytes, run_threads
+from dcot.runtime.resources import (
+    _pool,
+    format_bytes,
+    free_memory,
+    n_threads,
+    parse_bytes,
+    run_tasks,
+    run_threads,
+)
 
 
 def test_threads_follow_the_blas_limit():
@@ -38,6 +48,56 @@ def test_errors_in_a_thread_come_back():
 
     with pytest.raises(ValueError, match="share"):
         run_threads(kernel, work=1e9)
+
+
+def test_shares_are_run_if_the_pool_is_busy():
+    free, seen = threading.Event(), np.zeros(10)
+
+    def kernel(array, first, step):
+        array[first::step] += 1
+
+    blocking = [_pool().submit(free.wait, 20) for _ in range(os.cpu_count() or 1)]
+    try:
+        run_threads(kernel, seen, work=1e9)
+    finally:
+        free.set()
+    assert (seen == 1).all()
+    assert all(future.result() for future in blocking)
+
+
+def test_every_item_goes_to_one_task_whose_kernels_use_one_thread():
+    seen, steps, threads = [], [], set()
+
+    def task(items):
+        for item in items:
+            seen.append(item)
+            threads.add(threading.get_ident())
+            run_threads(lambda first, step: steps.append(step), work=1e9)
+            time.sleep(0.01)
+
+    run_tasks(task, range(20), 3)
+    assert sorted(seen) == list(range(20))
+    assert set(steps) == {1}
+    assert len(threads) > 1 or (os.cpu_count() or 1) == 1
+    steps.clear()
+    run_threads(lambda first, step: steps.append(step), work=1e9)
+    assert set(steps) == {n_threads()}  # as before
+
+
+@pytest.mark.parametrize("caller", [True, False])
+def test_an_error_in_a_task_ends_the_others(caller):
+    here, seen = threading.get_ident(), []
+
+    def task(items):
+        for item in items:
+            seen.append(item)
+            if (threading.get_ident() == here) is caller:
+                raise ValueError("no good")
+            time.sleep(0.01)
+
+    with pytest.raises(ValueError, match="no good"):
+        run_tasks(task, range(1000), 2)
+    assert len(seen) < 1000
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")

@@ -47,28 +47,24 @@ class System:
         """Whether the shift is more than rounding: scaled, the matrix has a diagonal of about 1."""
         return self.shift > float(np.finfo(dtype).eps)
 
-    def intercept(self, coef: Array, target_mean: Array) -> Array:
-        """The bias b for the coefficients W."""
-        return np.asarray(target_mean - self.keep * (self.mean.astype(coef.dtype) @ coef))
+    def biases(self, coef: Array, target_mean: Array) -> tuple[Array, Array]:
+        """The bias b for the coefficients W, and the mean of the uncorrupted ``Wᵀx + b``."""
+        products = self.mean.astype(coef.dtype) @ coef
+        return target_mean - self.keep * products, target_mean + (1 - self.keep) * products
 
-    def output_mean(self, coef: Array, target_mean: Array) -> Array:
-        """The mean over the corpus of the uncorrupted ``Wᵀx + b``."""
-        return np.asarray(target_mean + (1 - self.keep) * (self.mean.astype(coef.dtype) @ coef))
-
-    def output_variation(self, gain: float, coef: Array) -> float:
+    def output_variation(self, gain: float, norms: Array) -> float:
         """tr WᵀCW, the centred sum of squares of the outputs Wᵀx over the corpus.
 
-        It follows from the system itself: WᵀCW = (WᵀC[:, P] − shift · Wᵀ diag(scale) W) / keep.
+        ``norms`` are the sums of squares of the rows of W. It follows from the system itself:
+        WᵀCW = (WᵀC[:, P] − shift · Wᵀ diag(scale) W) / keep.
         """
-        norms = np.einsum("ij,ij->i", coef, coef)
         return max(gain - self.shift * float(self.scale @ norms), 0.0) / self.keep
 
-    def loss(self, n: float, variation: float, gain: float, coef: Array) -> float:
+    def loss(self, n: float, variation: float, gain: float, norms: Array) -> float:
         """The expected reconstruction error, equation (1) of the paper with m → ∞.
 
         ``variation`` is tr C[P, P], ``gain`` is tr WᵀC[:, P].
         """
-        norms = np.einsum("ij,ij->i", coef, coef)
         penalty = self.shift * self.scale - (1 - self.keep) * self.squares
         twice = variation - self.keep * (gain + float(penalty @ norms))
         return float(np.maximum(twice, 0.0)) / (2 * n)  # not max, which may lose a NaN

@@ -61,19 +61,21 @@ class Layer:
     ) -> Layer:
         """Build a layer from the solution of its linear system."""
         coef, mean = solution.coef, moments.mean[targets]
-        intercept = system.intercept(coef, mean).astype(coef.dtype)
+        bias, output = system.biases(coef, mean)
+        intercept = bias.astype(coef.dtype)
+        norms = np.einsum("ij,ij->i", coef, coef)
         variation = float(moments.variation()[targets].sum())
-        loss = system.loss(moments.n, variation, solution.gain, coef)
+        loss = system.loss(moments.n, variation, solution.gain, norms)
         if not np.isfinite(loss) or not np.isfinite(intercept).all():
             raise InvalidInputError(
                 f"the coefficients of a layer are not finite in {coef.dtype}: rescale X, raise "
                 "noise or shrinkage, or use dtype='float64'"
             )
+        spread = system.output_variation(solution.gain, norms) / moments.n
         # with squashing, the mean output needs another pass over the documents
-        output = system.output_mean(coef, mean) if squash == "identity" else None
-        spread = system.output_variation(solution.gain, coef) / moments.n
+        known = output if squash == "identity" else None
         n_iter, converged = solution.n_iter, solution.converged
-        return cls(coef, intercept, squash, loss, solver, n_iter, converged, output, spread)
+        return cls(coef, intercept, squash, loss, solver, n_iter, converged, known, spread)
 
     def linear(self, X: Matrix, out: Array | None = None) -> Array:
         """Return the predicted prototype values before squashing, in ``out`` if given."""

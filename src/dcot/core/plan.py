@@ -194,12 +194,10 @@ def seconds_in_memory(solver: str, centred: Centred, shape: Shape, iterations: i
 
 def bytes_in_memory(solver: str, shape: Shape) -> float:
     """Predict the peak memory of one solver, with the result but without X."""
-    small, large = sorted((shape.n, shape.d))
     twice = 2.0 * shape.nnz * shape.itemsize  # X scaled a second time
     if solver == "cg":
-        width = min(shape.r, cg.WIDTH) * shape.itemsize
-        # basis, right-hand side, image, solution
-        vectors = width * ((cg.EXPECTED_ITERATIONS + 3) * small + large)
+        sizes = (shape.n, shape.d, shape.r, shape.itemsize)
+        vectors = cg.n_workers(*sizes) * cg.buffer_bytes(*sizes)
         again = twice if shape.n <= shape.d else 0.0
         return shape.n_systems * shape.result + shape.matrix + again + vectors
     size = shape.n if solver == "dual" else shape.d

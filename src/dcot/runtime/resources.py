@@ -5,7 +5,8 @@ from __future__ import annotations
 import numbers
 import os
 import re
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
@@ -62,13 +63,56 @@ def run_threads(kernel: Callable[..., None], *args: Any, work: float) -> None:
     The kernel must release the GIL and write only to its own rows. ``work`` is the number of
     elementary operations; small work runs on one thread.
     """
-    threads = n_threads() if work > _WORTH_A_THREAD else 1
+    alone = work <= _WORTH_A_THREAD or getattr(_worker, "busy", False)
+    threads = 1 if alone else n_threads()
     others = [_pool().submit(kernel, *args, first, threads) for first in range(1, threads)]
     kernel(*args, 0, threads)
-    for other in others:
-        other.result()
+    for first, other in enumerate(others, 1):
+        if other.cancel():  # all threads of the pool are busy
+            kernel(*args, first, threads)
+        else:
+            other.result()
 
 
+def run_tasks(task: Callable[[Iterator[Any]], None], items: Iterable[Any], threads: int) -> None:
+    """Call ``task`` once on each of several threads, with an iterator that they share.
+
+    Each item goes to one call. The current thread is one of the threads. Kernels that tasks start
+    use one thread each. If a call fails, the others get no more items, and its error is raised.
+    """
+    waiting, lock, failed = iter(items), threading.Lock(), threading.Event()
+
+    def shared() -> Iterator[Any]:
+        while not failed.is_set():
+            with lock:
+                item = next(waiting, _END)
+            if item is _END:
+                return
+            yield item
+
+    def work() -> None:
+        before = getattr(_worker, "busy", False)
+        _worker.busy = True
+        try:
+            task(shared())
+        except BaseException:
+            failed.set()
+            raise
+        finally:
+            _worker.busy = before
+
+    others = [_pool().submit(work) for _ in range(1, threads)]
+    try:
+        work()
+    finally:
+        errors = [other.exception() for other in others if not other.cancel()]
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+_END = object()
+_worker = threading.local()  # whether this thread runs a task, and the other cores have their own
 _WORTH_A_THREAD = 500_000
 
 

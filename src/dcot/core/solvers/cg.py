@@ -11,17 +11,19 @@ the current solution, for expensive operators: a large matrix, or passes.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.core.centred import Centred, column_blocks
+from dcot.core.centred import Centred, column_blocks, times
 from dcot.core.corruption import Solution, System
 from dcot.runtime.progress import quiet
-from dcot.runtime.resources import run_threads
+from dcot.runtime.resources import n_threads, run_tasks, run_threads
 
 Array = NDArray[Any]
 
@@ -48,29 +50,69 @@ def solve(
     progress: Callable[[float], None] = quiet,
 ) -> Iterator[Solution]:
     """Solve all systems in one Krylov space per right-hand side, to the relative residual tol."""
-    space = _Space(centred, systems[0], min(WIDTH, len(targets)))
+    space = _Space(centred, systems[0])
     shifts = np.array([system.shift / system.keep for system in systems])
     shape = (centred.shape[1], len(targets))
-    results = [Solution(np.empty(shape, dtype=centred.dtype), 0.0, 0) for _ in systems]
+    coefs = [np.empty(shape, dtype=centred.dtype) for _ in systems]
     deflation = None
     if len(systems) == 1 and min(len(targets), *centred.shape) >= DEFLATION_WORTH:
-        deflation = _Deflation.of(space, float(shifts[0]))
-    for block in column_blocks(len(targets), WIDTH):
-        right = space.right(targets[block])
-        start, rest = (None, right) if deflation is None else deflation.start(right)
-        space.basis.clear(right.shape[1])
-        lanczos = _Lanczos(space.operator, rest, shifts, space.basis, np.sqrt(_dots(right, right)))
-        lanczos.run(tol, max_iter)
-        for index, (system, result) in enumerate(zip(systems, results, strict=True)):
-            solution = lanczos.solution(index)
-            if start is not None:
-                solution += start
-            solution /= solution.dtype.type(system.keep)
-            result.gain += space.back(solution, right, system, result.coef, block)
-            result.n_iter = max(result.n_iter, lanczos.n_iter)
-            result.converged = result.converged and lanczos.converged
-        progress(block.stop / len(targets))
-    yield from results
+        deflation = _Deflation.of(space, targets, float(shifts[0]))
+    blocks = list(column_blocks(len(targets), WIDTH))
+    found: list[tuple[list[float], int, bool]] = [([], 0, True)] * len(blocks)
+    caller = threading.get_ident()  # the only thread that reports progress
+    done: list[int] = []
+
+    def solve_blocks(numbers: Iterator[int]) -> None:
+        buffers = _Buffers(space, min(WIDTH, len(targets)))
+        for number in numbers:
+            block = blocks[number]
+            right = space.right(targets[block])
+            start, rest = (None, right) if deflation is None else deflation.start(right, block)
+            buffers.basis.clear(right.shape[1])
+            sizes = np.sqrt(_dots(right, right))
+            lanczos = _Lanczos(buffers.operator, rest, shifts, buffers.basis, sizes)
+            lanczos.run(tol, max_iter)
+            gains = []
+            for index, (system, coef) in enumerate(zip(systems, coefs, strict=True)):
+                solution = lanczos.solution(index)
+                if start is not None:
+                    solution += start
+                solution /= solution.dtype.type(system.keep)
+                gains.append(space.back(solution, right, system, coef, block))
+            found[number] = gains, lanczos.n_iter, lanczos.converged
+            done.append(number)
+            if threading.get_ident() == caller and len(done) < len(blocks):
+                progress(len(done) / len(blocks))
+
+    size = np.dtype(centred.dtype).itemsize
+    threads = n_workers(*centred.shape, len(targets), size)
+    if threads > 1:
+        run_tasks(solve_blocks, range(len(blocks)), threads)
+    else:
+        solve_blocks(iter(range(len(blocks))))
+    progress(1.0)
+    gains = np.sum([own for own, _, _ in found], axis=0)  # in the order of the blocks
+    n_iter = max(steps for _, steps, _ in found)
+    converged = all(reached for _, _, reached in found)
+    for coef, gain in zip(coefs, gains, strict=True):
+        yield Solution(coef, float(gain), n_iter, converged)
+
+
+def n_workers(n: int, d: int, r: int, itemsize: int) -> int:
+    """Return how many blocks of right-hand sides are solved at a time.
+
+    Threads with a block each hardly wait for each other, but each needs buffers. If these take
+    more than half the memory of the result, all threads work on one block.
+    """
+    threads = min(n_threads(), -(-r // WIDTH))
+    small = threads * buffer_bytes(n, d, r, itemsize) <= 0.5 * d * r * itemsize
+    return threads if small else 1
+
+
+def buffer_bytes(n: int, d: int, r: int, itemsize: int) -> float:
+    """Memory for one block: a basis, the right-hand side, its image and the solution."""
+    small, large = sorted((n, d))
+    return min(r, WIDTH) * itemsize * float((EXPECTED_ITERATIONS + 3) * small + large)
 
 
 def count_iterations(
@@ -78,9 +120,10 @@ def count_iterations(
 ) -> int:
     """Estimate the number of iterations from the first few on a few right-hand sides."""
     few = targets[:: max(1, len(targets) // 8)][:8]
-    space = _Space(centred, systems[0], len(few))
+    space = _Space(centred, systems[0])
+    buffers = _Buffers(space, len(few))
     shifts = np.array([system.shift / system.keep for system in systems])
-    lanczos = _Lanczos(space.operator, space.right(few), shifts, space.basis)
+    lanczos = _Lanczos(buffers.operator, space.right(few), shifts, buffers.basis)
     lanczos.run(tol, min(max_iter, LOOK_AHEAD))
     if lanczos.converged or len(lanczos.residuals) < 2:
         return lanczos.n_iter
@@ -125,32 +168,15 @@ def iterate_shifts(
 
 
 class _Space:
-    """The operator of the iteration, on vectors over documents or terms, whichever are fewer.
+    """The vectors of the iteration: over documents or over terms, whichever are fewer."""
 
-    Its buffers are reused for each block of right-hand sides, because new memory pages cost as much
-    as the arithmetic on them.
-    """
-
-    def __init__(self, centred: Centred, system: System, width: int) -> None:
+    def __init__(self, centred: Centred, system: System) -> None:
         self.centred = centred
         _ = centred.transpose  # computed once, for the scaled copies too
         self.Y = centred.scaled(system.inverse_root)
         self.by_documents = centred.shape[0] <= centred.shape[1]
         self.twice = self.Y.scaled(system.inverse_root) if self.by_documents else self.Y
         self.root = system.inverse_root.astype(centred.dtype)
-        n, d = centred.shape
-        small, large = (n, d) if self.by_documents else (d, n)
-        self.between = np.empty((large, width), dtype=centred.dtype)
-        self.image = np.empty((small, width), dtype=centred.dtype)
-        self.basis = _Stored(small, width, centred.dtype)
-
-    def operator(self, vectors: Array) -> Array:
-        """``Y Yᵀ vectors`` or ``Yᵀ Y vectors``; the result is overwritten by the next call."""
-        width = vectors.shape[1]
-        between, image = _front(self.between, width), _front(self.image, width)
-        if self.by_documents:
-            return self.Y.times(self.Y.transpose_times(vectors, between), image)
-        return self.Y.transpose_times(self.Y.times(vectors, between), image)
 
     def right(self, targets: Array) -> Array:
         columns = self.centred.columns(targets)
@@ -169,6 +195,30 @@ class _Space:
         return float(squares - system.shift * cross) / system.keep
 
 
+class _Buffers:
+    """Memory of one thread for the operator and the basis of a block.
+
+    It is used again for each block, because new memory pages cost as much as the arithmetic on
+    them.
+    """
+
+    def __init__(self, space: _Space, width: int) -> None:
+        self.space = space
+        small, large = sorted(space.centred.shape)
+        dtype = space.centred.dtype
+        self.between = np.empty((large, width), dtype=dtype)
+        self.image = np.empty((small, width), dtype=dtype)
+        self.basis = _Stored(small, width, dtype)
+
+    def operator(self, vectors: Array) -> Array:
+        """``Y Yᵀ vectors`` or ``Yᵀ Y vectors``; the result is overwritten by the next call."""
+        width, Y = vectors.shape[1], self.space.Y
+        between, image = _front(self.between, width), _front(self.image, width)
+        if self.space.by_documents:
+            return Y.times(Y.transpose_times(vectors, between), image)
+        return Y.transpose_times(Y.times(vectors, between), image)
+
+
 @dataclass(frozen=True)
 class _Deflation:
     """An initial guess from the span of a few eigenvectors, which leaves an easier system.
@@ -177,27 +227,32 @@ class _Deflation:
     ----------
     vectors : orthonormal, close to the eigenvectors of the largest eigenvalues
     images : the operator plus the shift, times ``vectors``
-    inverse : the inverse of ``vectorsᵀ images``
+    weights : of ``vectors`` in the initial guess, one column per right-hand side
     """
 
-    vectors: Array
-    images: Array
-    inverse: Array
+    vectors: Any
+    images: Any
+    weights: Array
 
     @classmethod
-    def of(cls, space: _Space, shift: float) -> _Deflation:
-        length, dtype = space.image.shape[0], space.image.dtype
+    def of(cls, space: _Space, targets: Array, shift: float) -> _Deflation:
+        buffers = _Buffers(space, DEFLATED)
+        length, dtype = buffers.image.shape[0], buffers.image.dtype
         vectors = np.random.default_rng(0).standard_normal((length, DEFLATED)).astype(dtype)
         for _ in range(DEFLATION_STEPS):
-            vectors = np.ascontiguousarray(np.linalg.qr(space.operator(vectors))[0])
-        images = space.operator(vectors) + dtype.type(shift) * vectors
+            vectors = np.ascontiguousarray(np.linalg.qr(buffers.operator(vectors))[0])
+        images = buffers.operator(vectors) + dtype.type(shift) * vectors
         inverse = np.linalg.inv((vectors.T @ images).astype(np.float64)).astype(dtype)
-        return cls(vectors, images, inverse)
+        over_documents = vectors if space.by_documents else space.Y.times(vectors)
+        products = space.centred.transpose_times(over_documents)[targets].T
+        # Sparse, to be multiplied by our kernels: after a product by BLAS, its threads would keep
+        # spinning and block ours.
+        return cls(sp.csr_array(vectors), sp.csr_array(images), inverse @ products)
 
-    def start(self, right: Array) -> tuple[Array, Array]:
+    def start(self, right: Array, block: slice) -> tuple[Array, Array]:
         """Return the initial guess and the remaining right-hand sides."""
-        weights = self.inverse @ (self.vectors.T @ right)
-        return self.vectors @ weights, right - self.images @ weights
+        weights = np.ascontiguousarray(self.weights[:, block])
+        return times(self.vectors, weights), right - times(self.images, weights)
 
 
 def _front(buffer: Array, width: int) -> Array:
