@@ -379,20 +379,21 @@ def _finish(
     labels, used = training.labels, training.used
     learned, exclusive = training.with_seeds(labelled), labels.exclusive
     held = held_out_rows(len(learned), check_random_state(options.random_state))
-    linear = fit_linear(
-        options.estimator,
-        _features(selection.fitted, embedding, learned),
-        replace(labels, labelled=np.arange(len(learned)), targets=training.targets),
-        training.weights,
-        selection.ridge,
-        used,
-        held,
-        options.n_jobs,
-        options.random_state,
-    )
-    tfidf = _tfidf(training, learned.terms, linear, held)
     if _learns_from_pool(training, options):
         linear = _self_trained(training, learned.joined(pool), selection, embedding, options)
+    else:
+        linear = fit_linear(
+            options.estimator,
+            _features(selection.fitted, embedding, learned),
+            replace(labels, labelled=np.arange(len(learned)), targets=training.targets),
+            training.weights,
+            selection.ridge,
+            used,
+            held,
+            options.n_jobs,
+            options.random_state,
+        )
+    tfidf = _tfidf(training, learned.terms, linear, held)
     rows, held_out = training.judged, selection.ridge.held_out
     if linear.rows is not None and linear.held_out is not None:
         own = linear.rows < len(training.counts)  # documents, not seed words
@@ -474,10 +475,12 @@ def _tfidf(training: _Training, X: Matrix, linear: LinearFit, held: Array) -> Ar
     ridge = KernelRidge.fit(
         input_kernel(X[used]), targets[used], weights=weights[used], judged=len(training.judged)
     )
-    if linear.estimator is not None or linear.rows is None:  # the evaluated documents
+    evaluated = linear.rows is None or np.array_equal(linear.rows, training.judged)
+    if evaluated or linear.estimator is not None:
         return ridge.held_out
     found = fit_ridge([unit_rows(X)], targets, weights, ridge, used, held).held_out
     assert found is not None
+    assert linear.rows is not None
     return found[linear.rows < len(training.counts)]
 
 

@@ -256,8 +256,11 @@ class Centring:
         self.root = np.sqrt(weights)
         self.means = np.asarray(kernel @ self.share, dtype=np.float64)
         total = float(self.share @ self.means)
-        centred = kernel.astype(np.float64) - self.means - self.means[:, None] + total
-        self.kernel = centred * self.root * self.root[:, None]
+        self.kernel = kernel.astype(np.float64)  # then in place: it may be large
+        self.kernel -= self.means
+        self.kernel -= self.means[:, None] - total
+        self.kernel *= self.root
+        self.kernel *= self.root[:, None]
         # size of rounding errors if all documents are equal
         size = float(np.abs(kernel.diagonal()) @ weights)
         self.rounding = size * np.finfo(kernel.dtype).eps if kernel.dtype.kind == "f" else 0.0

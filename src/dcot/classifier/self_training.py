@@ -127,21 +127,21 @@ class _Systems:
         self.alphas = np.maximum(alphas, self.centring.rounding)
         self.factors, self.inverses = [], []
         for alpha in self.alphas:
-            system = self.centring.kernel.copy()
+            # in reverse order: the evaluated documents come last, see ``_last_columns``
+            system = self.centring.kernel[::-1, ::-1].copy()
             np.einsum("ii->i", system)[:] += alpha
             # the transpose is the same matrix, in the memory order that LAPACK can overwrite
             factor = scipy.linalg.cho_factor(
                 system.T, lower=True, overwrite_a=True, check_finite=False
             )
-            columns = np.eye(len(kernel), judged)
             self.factors.append(factor)
-            self.inverses.append(scipy.linalg.cho_solve(factor, columns, check_finite=False))
+            self.inverses.append(_last_columns(factor[0], judged)[::-1, ::-1])
 
     def solve(self, number: int, targets: Array) -> tuple[Array, Array]:
         """Dual coefficients and intercept for the strength with this number."""
         right, centre = self._right(targets)
-        solved = scipy.linalg.cho_solve(self.factors[number], right, check_finite=False)
-        return self.centring.undo(solved, centre)
+        solved = scipy.linalg.cho_solve(self.factors[number], right[::-1], check_finite=False)
+        return self.centring.undo(solved[::-1], centre)
 
     def left_out(self, rows: Array, targets: Array) -> Array:
         """Decisions for some evaluated documents by fits without them, for each strength."""
@@ -158,3 +158,24 @@ class _Systems:
     def _right(self, targets: Array) -> tuple[Array, Array]:
         centre = self.centring.share @ targets
         return self.centring.root[:, None] * (targets - centre), centre
+
+
+def _last_columns(factor: Array, count: int) -> Array:
+    """The last columns of the inverse of L Lᵀ, given the lower triangle L.
+
+    Only a corner of L is needed for the lower part: half the work of solving with all of L.
+    """
+    first = len(factor) - count
+    if not count:
+        return np.empty((first, 0))
+    corner = scipy.linalg.cho_solve(
+        (factor[first:, first:], True), np.eye(count), check_finite=False
+    )
+    above = scipy.linalg.solve_triangular(
+        factor[:first, :first],
+        factor[first:, :first].T @ corner,
+        trans=1,
+        lower=True,
+        check_finite=False,
+    )
+    return np.vstack([-above, corner])
