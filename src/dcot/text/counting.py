@@ -113,13 +113,13 @@ def look_up(
 ) -> None:
     """Count the known terms of documents into ``store``; other terms are skipped."""
     known = terms.lookup()
-    pool = Pool(partial(scratch, len(terms), np.int32))
+    pool = Pool(partial(np.zeros, len(terms), np.int32))
 
     def count(piece: Texts) -> Rows:
         spans = analysis.spans(piece)
         of_documents = spans.text, spans.starts, spans.ends, spans.first
-        with pool.one() as (_, space):
-            return Rows(0, *kernels_terms.count_known(*of_documents, *known, *space))
+        with pool.one() as (_, tallies):
+            return Rows(0, *kernels_terms.count_known(*of_documents, *known, tallies))
 
     slices = _slices(documents, analysis)
     for rows in in_threads(count, slices, _threads(analysis, n_threads)):
@@ -137,16 +137,6 @@ class Rows:
     bounds: Ints
     terms: Int32s
     counts: Int32s
-
-
-def scratch(n_columns: int, dtype: npt.DTypeLike) -> tuple[Any, ...]:
-    """Return buffers for sorting rows: a value for each column, a bit set, and its summary.
-
-    Kernels reset them to zeros, so that they can be reused for every slice.
-    """
-    bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
-    summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
-    return np.zeros(n_columns, dtype=dtype), bits, summary
 
 
 class RowStore:
@@ -180,13 +170,13 @@ class RowStore:
 
         ``columns`` has, for each table, the column of each of its terms.
         """
-        pool = Pool(partial(scratch, n_columns, self._data.dtype))
+        pool = Pool(partial(np.empty, n_columns, self._data.dtype))
 
         def renumber(k: int) -> None:
             part = slice(self._cuts[k], self._cuts[k + 1])
             rows = self._lengths[k], self._indices[part], self._data[part]
-            with pool.one() as (_, space):
-                kernels_terms.renumber_rows(*rows, columns[self._tables[k]], *space)
+            with pool.one() as (_, values):
+                kernels_terms.renumber_rows(*rows, columns[self._tables[k]], values)
 
         for _ in in_threads(renumber, range(len(self._tables)), n_threads):
             pass
