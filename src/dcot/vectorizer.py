@@ -37,7 +37,7 @@ from dcot.text import TermCounter, TermWeighting
 from dcot.text.inputs import batches
 from dcot.text.pipeline import TEXT_ADVICE, TextPipeline, fit_texts
 from dcot.text.readers import as_text_source, as_texts
-from dcot.text.relevance import as_dicts, strongest, weight_of_meaning
+from dcot.text.weighting import as_dicts, strongest, weight_of_meaning
 
 Array = NDArray[Any]
 

@@ -14,10 +14,10 @@ from typing import Any
 from dcot.distributed._partitions import Partition, Recipe, numbered
 from dcot.errors import InvalidInputError
 from dcot.runtime.resources import format_bytes
-from dcot.text.batch import Texts
 from dcot.text.decoding import COMPRESSED
+from dcot.text.inputs import Texts
 from dcot.text.readers import TextFiles
-from dcot.text.tables import ReadOptions, csv_row_starts, parquet_rows, read_rows, stream_rows
+from dcot.text.tables import ReadOptions, csv_row_starts, read_rows, stream_rows
 
 PARTITION_BYTES, PARTITION_FILES = 64_000_000, 10_000
 # A larger file that cannot be split gets a warning.
@@ -96,7 +96,9 @@ def cuts(path: Path, kind: str, size: int, options: ReadOptions) -> list[Range]:
     if size <= 2 * PARTITION_BYTES:
         return whole
     if kind == "parquet":
-        return _evenly(0, parquet_rows(path), -(-size // PARTITION_BYTES))
+        from dcot.text import parquet
+
+        return _evenly(0, parquet.n_rows(path), -(-size // PARTITION_BYTES))
     compressed = path.suffix.lower() in COMPRESSED
     if compressed or kind == "document" or not options.encoding.startswith(_CUTTABLE):
         if size > LARGE_PARTITION_BYTES:

@@ -15,7 +15,7 @@ from dcot.errors import DcotError
 from dcot.stream import Sum
 from dcot.stream.passes import Block, count_of
 from dcot.stream.sources import named
-from dcot.text.batch import Texts
+from dcot.text.inputs import Texts
 
 # Matrices are stacked up to this many bytes, because every addition copies a sparse sum.
 STACK_BYTES = 192e6

@@ -26,7 +26,6 @@ from dcot.runtime.files import atomic_file, write_atomically
 from dcot.stream.outputs import reason_of, write_parquet
 from dcot.stream.passes import count_of
 from dcot.stream.writing import checksum
-from dcot.text.tables import parquet_rows
 from dcot.vectorizer import DCoTVectorizer
 
 Model = DCoT | DCoTVectorizer
@@ -306,12 +305,14 @@ def _is_mark(value: Any) -> bool:
 
 
 def _rows_there(folder: Path) -> dict[int, int]:
+    from dcot.text import parquet
+
     rows = {}
     for part in folder.glob("part-*.parquet"):
         number = part.stem.removeprefix("part-")
         with suppress(InvalidInputError):  # a damaged file is written again
             if number.isdecimal():
-                rows[int(number)] = parquet_rows(part)
+                rows[int(number)] = parquet.n_rows(part)
     return rows
 
 

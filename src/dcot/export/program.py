@@ -14,9 +14,9 @@ from dcot.classifier.fit import FittedClassifier
 from dcot.core.representation import Representation
 from dcot.errors import InvalidTypeError, NotAvailableError
 from dcot.estimator import DCoT
+from dcot.text.analysis import DEFAULT_PATTERN, UNICODE_PATTERN
 from dcot.text.counter import TermCounter
 from dcot.text.options import stop_list
-from dcot.text.patterns import DEFAULT_PATTERN, UNICODE_PATTERN
 from dcot.text.pipeline import TextPipeline
 from dcot.vectorizer import DCoTVectorizer
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dcot.core.kernels import _compiled
 from dcot.runtime.resources import run_threads
-from dcot.text.relevance import weight_of_meaning
+from dcot.text.weighting import weight_of_meaning
 
 Array = NDArray[Any]
 

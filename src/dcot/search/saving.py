@@ -91,7 +91,7 @@ def _model_contents(model: Transformer | None, keep_moments: bool) -> Contents:
 def _add_terms(contents: Contents, snapshot: Snapshot, terms: Terms) -> None:
     """Add counts, and the terms that the model does not know."""
     known = _n_known(snapshot.model)
-    extra, cuts = pack(terms.strings()[known:])
+    extra, cuts = pack(terms.to_list()[known:])
     contents.settings["extra_terms"] = len(terms) - known
     contents.arrays |= {"lengths": snapshot.lengths, "terms.bytes": extra, "terms.cuts": cuts}
     postings = snapshot.counts.merged(len(terms))
@@ -179,7 +179,7 @@ def _read_terms(
     n_extra = count(contents.settings, "extra_terms")
     extra = list(PackedColumn.read(contents, "terms", n_extra, is_text))
     if extra:
-        terms = [*vocabulary.terms.strings(), *extra]
+        terms = [*vocabulary.terms.to_list(), *extra]
         if len(set(terms)) != len(terms):
             raise ModelFormatError(f"the terms of the index are not distinct words{DAMAGED}")
         vocabulary = copy(vocabulary)._restore_terms(terms, n)

@@ -15,8 +15,8 @@ from dcot.errors import InvalidParameterError, InvalidTypeError
 from dcot.stream import Batch, Repeatable, Source
 from dcot.stream.sources import Reader, bounded
 from dcot.text import inputs
-from dcot.text.batch import Texts
 from dcot.text.decoding import COMPRESSED
+from dcot.text.inputs import Texts
 from dcot.text.tables import KINDS, ReadOptions, files_at, parquet_frames, read_rows
 
 PathLike = str | Path

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dcot.errors import InvalidInputError, InvalidParameterError
-from dcot.runtime.extras import require
 from dcot.text.decoding import (
     COMPRESSED,
     MAX_LINE_BYTES,
@@ -347,21 +346,12 @@ def parquet_frames(
     part: tuple[int, int] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Yield frames of at most ``batch_size`` rows of a parquet file: the text, then the others."""
-    require("polars", "tables")
-    from dcot.text import parquet
+    from dcot.text import parquet  # needs polars
 
     columns = parquet.columns(path)
     texts = text_columns(columns, options.text, str(path))
     _check_columns([*texts, *others], columns, path)
     return parquet.frames(path, texts, others, batch_size, options.missing, part)
-
-
-def parquet_rows(path: Path) -> int:
-    """Return the number of rows of a parquet file."""
-    require("polars", "tables")
-    from dcot.text import parquet
-
-    return parquet.n_rows(path)
 
 
 # -- columns ------------------------------------------------------------------------------------
@@ -373,7 +363,6 @@ def column_names(path: Path, kind: str, options: ReadOptions) -> list[str]:
     The list is empty for plain text.
     """
     if kind == "parquet":
-        require("polars", "tables")
         from dcot.text import parquet
 
         return parquet.columns(path)
