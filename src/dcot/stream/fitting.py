@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.runtime.progress import announce
 from dcot.stream import Passes, Source
-from dcot.stream.packed import NotPositiveError, PackedScatter, SparseScatter
+from dcot.stream.packed import PackedScatter, SparseScatter
 from dcot.stream.passes import AttachWeights, Block, ReadBlock
 from dcot.stream.sums import (
     ColumnsSum,
@@ -273,20 +273,8 @@ class _Fit:
         return np.asarray(total / size)
 
 
-class ScaledScatter(Protocol):
-    """The matrix S = B^-½ C B^-½ of the first layer's system, in any storage."""
-
-    def times(self, dense: Array) -> Array:
-        """S times a dense matrix."""
-        ...
-
-    def columns(self, chosen: Array) -> Array:
-        """Some columns of S."""
-        ...
-
-
 class _PassScatter:
-    """The matrix S without storage: its products are passes over the documents."""
+    """The matrix S = B^-½ C B^-½ without storage: its products are passes over the documents."""
 
     def __init__(self, passes: _Fit, mean: Array, root: Array) -> None:
         self.passes, self.mean = passes, mean
@@ -302,6 +290,9 @@ class _PassScatter:
         found *= self.root[:, None]
         found *= self.root[chosen]
         return found
+
+
+ScaledScatter = PackedScatter | SparseScatter | _PassScatter
 
 
 def _by_cg(
@@ -345,7 +336,7 @@ def _by_cholesky(
     shift = matrix.dtype.type(system.shift / system.keep)
     try:
         matrix.factorise(shift, lambda part: say(0.9 * part))
-    except NotPositiveError:
+    except np.linalg.LinAlgError:
         raise InvalidInputError(
             f"the system is singular to {matrix.dtype}: set dtype='float64', or raise noise "
             f"({1 - system.keep:g}), shrinkage or ridge"

@@ -147,29 +147,23 @@ class Passes(Protocol):
     @property
     def progress(self) -> Progress:
         """Called with the progress of a pass."""
-        ...
 
     @property
     def rereadable(self) -> bool:
         """Whether more than one pass is possible."""
-        ...
 
     @property
     def skipped(self) -> dict[str, str]:
         """Names of the parts skipped so far, each with the reason."""
-        ...
 
     def totals(self, sums: Sequence[Sum], message: str) -> list[Any]:
         """Return the totals of several sums, in one pass."""
-        ...
 
     def map(self, function: Callable[[Any], Any]) -> Passes:
         """Return passes that apply a function to each batch first."""
-        ...
 
     def first(self) -> Any:
         """Return the first batch that has documents."""
-        ...
 
 
 class LocalPasses:
