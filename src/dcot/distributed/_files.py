@@ -139,14 +139,14 @@ class Piece:
     stop: int
     header: int = 0
 
-    def texts(self) -> Texts:
+    def batches(self) -> Iterator[Texts]:
         if self.kind == "parquet":
             rows = read_rows(self.path, self.kind, self.options, part=(self.start, self.stop))
         else:
             # line numbers in errors start at the beginning of the piece
             where = self.path if not self.start else Path(f"{self.path}, from byte {self.start:,}")
             rows = stream_rows(io.BytesIO(self._bytes()), where, self.kind, self.options)
-        return Texts.of([row[0] for row in rows])
+        yield Texts.of([row[0] for row in rows])
 
     def _bytes(self) -> bytes:
         with self.path.open("rb") as file:
@@ -167,6 +167,4 @@ def _recipe(files: TextFiles | Piece) -> Recipe:
 
 def _read(files: TextFiles | Piece) -> Texts:
     """Read one batch of ``Texts``, which is smaller than a list and faster to count."""
-    if isinstance(files, Piece):
-        return files.texts()
     return Texts.joined(list(files.batches()))

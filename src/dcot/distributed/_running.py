@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dcot.distributed._leaves import size_of
-from dcot.distributed._partitions import Partition, failed
+from dcot.distributed._partitions import Loader, Partition, failed
 from dcot.errors import ClusterError, InvalidInputError, InvalidParameterError
 from dcot.runtime.extras import require
 from dcot.runtime.resources import n_cores
@@ -181,6 +181,10 @@ class Options:
             raise InvalidParameterError(
                 f"timeout must be a positive number of seconds or None, got {self.timeout!r}"
             )
+
+    def loader(self, partition: Partition) -> Loader:
+        """Return what a task needs to read a partition."""
+        return Loader(partition, self.retries, self.on_error)
 
 
 class LostError(ClusterError):
