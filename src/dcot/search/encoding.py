@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,10 +12,10 @@ import scipy.sparse as sp
 
 from dcot.classifier.embedding import Embedding
 from dcot.core.centred import canonical
-from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.text import TermCounter
-from dcot.text.inputs import batches
+from dcot.text.inputs import batches, is_text
 from dcot.vectorizer import DCoTVectorizer
 
 Array = npt.NDArray[Any]
@@ -48,7 +48,7 @@ def read_documents(documents: Any, expects_texts: bool | None) -> Batch:
     """Read documents for an index of texts (True), of features (False), or undecided (None)."""
     if isinstance(documents, str):
         raise InvalidInputError("documents must be a list: put a single text into a list")
-    given = _are_texts(documents)
+    given = is_text(documents, empty=True)
     if hasattr(documents, "__len__") and not sp.issparse(documents) and not len(documents):
         given = given if expects_texts is None else expects_texts
         documents = documents if given else np.zeros((0, 0))
@@ -78,7 +78,7 @@ def read_queries(queries: Any, expects_texts: bool | None) -> tuple[bool, Batch]
                 "query, made like those of the documents"
             )
         return True, Batch([queries])
-    if expects_texts is not True and not sp.issparse(queries) and not _are_texts(queries):
+    if expects_texts is not True and not sp.issparse(queries) and not is_text(queries, empty=True):
         matrix = _as_array(queries)
         if matrix.ndim == 1:
             return True, Batch(None, matrix[None, :])
@@ -90,15 +90,6 @@ def _as_array(rows: Any) -> Array:
         return np.asarray(rows)
     except ValueError as error:  # rows of several lengths
         raise InvalidInputError(f"the rows do not form a matrix: {error}") from error
-
-
-def _are_texts(documents: Any) -> bool:
-    if len(getattr(documents, "shape", (0,))) != 1:
-        return False
-    if isinstance(documents, Sequence) or hasattr(documents, "dtype"):
-        first = next(iter(documents), "")
-        return first is None or isinstance(first, str | bytes)
-    return True
 
 
 def counter_of(model: Transformer | None) -> TermCounter:
@@ -202,25 +193,3 @@ def unit_rows(features: Array) -> Array:
         norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
         out[start : start + step] = rows / np.where(norms > 0, norms, 1.0)
     return out
-
-
-# -- parameters -----------------------------------------------------------------------------------
-
-
-def check_model(model: object) -> None:
-    if model is None or hasattr(model, "transform"):
-        return
-    hint = ": load it first, with dcot.load" if isinstance(model, str) else ""
-    raise InvalidTypeError(
-        "model must be a DCoTVectorizer, a DCoT, another transformer, or None, got "
-        f"{type(model).__name__}{hint}"
-    )
-
-
-def check_layer(layer: object) -> None:
-    if layer is None:
-        return
-    if not isinstance(layer, int) or isinstance(layer, bool) or layer < 1:
-        raise InvalidParameterError(
-            f"layer must be 1 or more, or None for the model's own features, got {layer!r}"
-        )

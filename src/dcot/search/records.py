@@ -80,16 +80,11 @@ class Records:
 class PackedColumn(Sequence[Any]):
     """Records as concatenated JSON texts, parsed when they are read."""
 
-    def __init__(self, name: str, content: Array, cuts: Array, fits: Callable[[Any], bool]) -> None:
-        self._name, self.content, self.cuts, self._fits = name, content, cuts, fits
-
-    @classmethod
-    def read(
-        cls, contents: Contents, name: str, n: int, fits: Callable[[Any], bool]
-    ) -> PackedColumn:
+    def __init__(self, contents: Contents, name: str, n: int, *kinds: type) -> None:
         """Read from the arrays of a model folder, which are not trusted."""
-        cuts = contents.offsets(f"{name}.cuts", n)
-        return cls(name, contents.array(f"{name}.bytes", (int(cuts[-1]),), "u"), cuts, fits)
+        self._name, self._kinds = name, kinds
+        self.cuts = contents.offsets(f"{name}.cuts", n)
+        self.content = contents.array(f"{name}.bytes", (int(self.cuts[-1]),), "u")
 
     def __len__(self) -> int:
         return len(self.cuts) - 1
@@ -116,7 +111,7 @@ class PackedColumn(Sequence[Any]):
             raise ModelFormatError(
                 f"the {self._name} of the index cannot be read: {error!s:.100}{DAMAGED}"
             ) from None
-        if not self._fits(value):
+        if type(value) not in self._kinds:
             raise ModelFormatError(
                 f"the {self._name} of the index have the entry {value!r:.60}{DAMAGED}"
             )
@@ -131,18 +126,6 @@ def pack(column: Sequence[Any]) -> tuple[Array, Array]:
     cuts = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum([len(text) for text in texts], out=cuts[1:])
     return np.frombuffer(bytearray(b"".join(texts)), dtype=np.uint8), cuts
-
-
-def is_id(value: Any) -> bool:
-    return type(value) in (str, int)
-
-
-def is_metadata(value: Any) -> bool:
-    return value is None or isinstance(value, dict)
-
-
-def is_text(value: Any) -> bool:
-    return type(value) is str
 
 
 # -- input --------------------------------------------------------------------------------------

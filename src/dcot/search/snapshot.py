@@ -214,16 +214,13 @@ class Snapshot:
         step = ranking.queries_at_once(len(vectors))
         parts = []
         for start in range(0, len(queries), step):
-            block = slice(start, start + step)
-            words = self.counts.bm25(counts[block], self.lengths, self.live, search.k1, search.b)
+            some = slice(start, start + step)
+            words = self.counts.bm25(counts[some], self.lengths, self.live, search.k1, search.b)
             if search.share == 0:
                 parts.append(ranking.by_words(words, search.allowed, k))
-            else:
-                parts.append(
-                    ranking.by_both(
-                        vectors, rows[block], words, self.live, search.allowed, search.share, k
-                    )
-                )
+                continue
+            masks = (self.live, search.allowed)
+            parts.append(ranking.by_both(vectors, rows[some], words, *masks, search.share, k))
         return ranking.joined(parts)
 
     def rank_like(self, row: int, allowed: Array, k: int) -> Ranking:

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dcot.errors import InvalidInputError, InvalidTypeError
-from dcot.stream import Source
-from dcot.stream.sources import bounded
+from dcot.stream.sources import Repeatable, Source, bounded
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -139,6 +138,25 @@ def batches(documents: Any) -> Iterator[Texts]:
     for batch in bounded(documents, _BATCH_DOCUMENTS, _BATCH_CHARACTERS):
         yield _strings(batch, position)
         position += len(batch)
+
+
+def as_texts(documents: Any) -> Texts:
+    """Check texts of any kind and return them as one batch; a step of a pass."""
+    if callable(documents) and not hasattr(documents, "__iter__"):
+        documents = Repeatable(documents)
+    return Texts.joined(list(batches(documents)))
+
+
+def as_text_source(documents: Any, allowed: float) -> Source | None:
+    """Return a source if one was given, or files too large to count in ``allowed`` bytes."""
+    if isinstance(documents, Source):
+        return documents
+    if callable(documents) and not hasattr(documents, "__iter__"):
+        return Repeatable(documents)
+    source: Source | None = None
+    if hasattr(documents, "_as_source"):  # files
+        source = documents._as_source(allowed)
+    return source
 
 
 def is_text(documents: Any, empty: bool = False) -> bool:

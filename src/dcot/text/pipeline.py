@@ -27,8 +27,8 @@ from dcot.stream.fitting import fit_passes
 from dcot.stream.passes import AttachWeights, Block
 from dcot.text import counting
 from dcot.text.counter import TermCounter
+from dcot.text.inputs import as_texts
 from dcot.text.options import check_parameters
-from dcot.text.readers import as_texts
 from dcot.text.terms import Terms, TermTable
 from dcot.text.weighting import TermWeighting
 

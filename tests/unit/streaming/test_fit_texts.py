@@ -17,8 +17,8 @@ from dcot import DCoTVectorizer
 from dcot.errors import InvalidInputError
 from dcot.stream import LocalPasses, Repeatable
 from dcot.text import TermCounter, TextSource, read_texts
+from dcot.text.inputs import as_text_source
 from dcot.text.pipeline import VocabularySum, fit_counter
-from dcot.text.readers import as_text_source
 
 OPTIONS = [
     {},
