@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -48,32 +49,31 @@ _RECONNECT_SECONDS = 60
 _MEMORY_SHARE = 0.7
 
 
+def _nothing_read() -> dict[str, Any]:
+    return {"counts": None, "sizes": {}, "skipped": {}}
+
+
+@dataclass(eq=False)
 class DaskPasses:
-    """Passes on a cluster; the same sums as ``LocalPasses``, computed where the partitions are."""
+    """Passes on a cluster; the same sums as ``LocalPasses``, computed where the partitions are.
 
-    rereadable = True
+    ``state`` is shared with the result of ``map``: documents and bytes by partition, and skipped
+    partitions.
+    """
 
-    def __init__(
-        self,
-        partitions: Sequence[Partition],
-        options: Options,
-        progress: Progress = silent,
-        steps: tuple[Callable[[Any], Any], ...] = (),
-        state: dict[str, Any] | None = None,
-    ) -> None:
-        self.partitions, self.options, self.progress = list(partitions), options, progress
-        self.steps = steps
-        # shared with the result of ``map``: documents and bytes by partition, skipped partitions
-        fresh: dict[str, Any] = {"counts": None, "sizes": {}, "skipped": {}}
-        self.state = fresh if state is None else state
+    partitions: Sequence[Partition]
+    options: Options
+    progress: Progress = silent
+    steps: tuple[Callable[[Any], Any], ...] = ()
+    state: dict[str, Any] = field(default_factory=_nothing_read)
+    rereadable: ClassVar = True
 
     @property
     def skipped(self) -> dict[str, str]:
         return self.state["skipped"]  # type: ignore[no-any-return]
 
     def map(self, function: Callable[[Any], Any]) -> DaskPasses:
-        steps = (*self.steps, function)
-        return DaskPasses(self.partitions, self.options, self.progress, steps, self.state)
+        return replace(self, steps=(*self.steps, function))
 
     def first(self) -> Any:
         from dask import delayed

@@ -42,14 +42,14 @@ class Part:
         return size_of(self.totals)
 
 
+@dataclass
 class Leaf:
     """Sums over partitions, which are read one by one and not kept in memory."""
 
-    def __init__(self, sums: Sequence[Sum]) -> None:
-        self.sums = sums
-        self.part = Part()
-        self.waiting: list[tuple[str, Any]] = []
-        self.size = 0.0
+    sums: Sequence[Sum]
+    part: Part = field(default_factory=Part)
+    waiting: list[tuple[str, Any]] = field(default_factory=list)
+    size: float = 0.0
 
     def take(self, name: str, documents: Any) -> None:
         """Add the documents of a partition, or record that it failed."""

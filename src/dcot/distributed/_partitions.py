@@ -182,27 +182,24 @@ def _cut_graph(parts: list[Any], retries: int) -> list[Partition]:
     return [nodes.partition(f"partition {i}", part.key) for i, part in enumerate(parts)]
 
 
+@dataclass
 class _Nodes:
     """Builds partitions, and the tasks that they share.
 
-    Parameters
+    Attributes
     ----------
     tasks, needs : tasks by key, and the keys that each needs
     outside : keys of tasks that do not belong to one partition
     held : those of them that have futures
+    made : Dask objects of the outside tasks
     """
 
-    def __init__(
-        self,
-        tasks: Mapping[Any, Any],
-        needs: Mapping[Any, list[Any]],
-        outside: set[Any],
-        held: set[Any],
-        retries: int,
-    ) -> None:
-        self.tasks, self.needs, self.outside, self.held = tasks, needs, outside, held
-        self.retries = retries
-        self.made: dict[Any, Any] = {}
+    tasks: Mapping[Any, Any]
+    needs: Mapping[Any, list[Any]]
+    outside: set[Any]
+    held: set[Any]
+    retries: int
+    made: dict[Any, Any] = field(default_factory=dict)
 
     def partition(self, name: str, key: Any) -> Partition:
         own, wanted = self._reach(key, into_outside=False)

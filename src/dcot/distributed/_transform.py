@@ -12,7 +12,7 @@ import numpy as np
 
 from dcot.core.fit import FittedDCoT
 from dcot.distributed._partitions import Failed, Loader, Partition, partitions_of
-from dcot.distributed._running import Options, Shared, compute, connected, settle, shared
+from dcot.distributed._running import Options, Shared, compute, connected, in_use, settle, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.estimator import DCoT
 from dcot.runtime.files import atomic_file, write_atomically
@@ -64,10 +64,12 @@ def transform(
     """
     import dask.array as da
     from dask import delayed
+    from distributed import Client
 
     fitted = _fitted(model)
     width, dtype = fitted.n_features, fitted.dtype
-    given = shared(model, _client(cluster))
+    client = in_use() if cluster is None else cluster
+    given = shared(model, client if isinstance(client, Client) else None)
     make = delayed(_features, pure=False)
     partitions = partitions_of(collection, column, retries=retries)
     blocks = [make(given, Loader(part, retries), part.inputs) for part in partitions]
@@ -78,17 +80,6 @@ def transform(
 def _fitted(model: Model) -> FittedDCoT:
     dcot = model._fitted() if isinstance(model, DCoTVectorizer) else model
     return dcot._fitted()
-
-
-def _client(cluster: Any) -> Any:
-    from distributed import Client, get_client
-
-    if isinstance(cluster, Client):
-        return cluster
-    try:
-        return get_client() if cluster is None else None
-    except ValueError:
-        return None
 
 
 def _features(model: Shared, loader: Loader, inputs: list[Any]) -> Any:

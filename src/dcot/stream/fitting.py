@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -126,14 +126,15 @@ def _compressed(made: Representation, blocks: Passes, options: FitOptions) -> Re
     return made.compressed_on(together.X, together.weights, options.n_components, generator)
 
 
+@dataclass
 class _Fit:
-    def __init__(
-        self, blocks: Passes, d: int, dtype: Any, options: FitOptions, sparse_parts: bool
-    ) -> None:
-        self.blocks, self.d, self.dtype, self.options = blocks, d, dtype, options
-        self.sparse_parts = sparse_parts
-        self.moments: Moments | None = None
-        self.n_passes = 0
+    blocks: Passes
+    d: int
+    dtype: Any
+    options: FitOptions
+    sparse_parts: bool
+    moments: Moments | None = None
+    n_passes: int = 0
 
     def run(self, corpus: CorpusSize | None) -> FittedDCoT:
         options = self.options
@@ -176,7 +177,8 @@ class _Fit:
         spent = time.perf_counter() - begun
         assert self.moments is not None
         frequency = self.moments.document_frequency
-        return CorpusSize(self.d, size.n, size.nnz, size.pairs, frequency, spent)
+        n, nnz, pairs = size.tolist()
+        return CorpusSize(self.d, n, nnz, pairs, frequency, spent)
 
     def _check_passes(self) -> None:
         """Reject an iterator before it is read, if one pass is not enough."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, groupby
@@ -328,18 +329,12 @@ class NpzFiles(Source):
         self.paths = [Path(path) for path in given]
         if not self.paths:
             raise InvalidInputError("the list of .npz files is empty: give at least one")
-        self._count()
-
-    def _count(self) -> None:
-        """Count documents and values without reading the data; skip files that cannot be read."""
-        n = entries = 0
+        self.n_documents = self.n_entries = 0
         for path in self.paths:
-            try:
+            with suppress(InvalidInputError, OSError):  # reported when it is read
                 matrix = mapped_csr(path)
-            except (InvalidInputError, OSError):
-                continue
-            n, entries = n + matrix.n, entries + matrix.nnz
-        self.n_documents, self.n_entries = n, entries
+                self.n_documents += matrix.n
+                self.n_entries += matrix.nnz
 
     def units(self) -> Iterator[tuple[str, Reader]]:
         for path in self.paths:

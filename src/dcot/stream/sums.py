@@ -23,24 +23,13 @@ CELLS_PER_PAIR = 32  # with fewer pairs than one per 32 cells, pairs are listed 
 PAGE_BYTES = 4096  # smallest memory page of an operating system
 
 
-@dataclass
-class Size:
-    """Numbers of rows, of values, and of pairs of terms in a document."""
-
-    n: int = 0
-    nnz: int = 0
-    pairs: float = 0.0
-
-    @classmethod
-    def of(cls, X: Matrix) -> Size:
-        if not sp.issparse(X):
-            n, d = X.shape
-            return cls(n, n * d, n * d * (d + 1) / 2)
-        lengths = np.diff(X.indptr).astype(np.float64)
-        return cls(X.shape[0], int(X.nnz), float(lengths @ (lengths + 1)) / 2)
-
-    def __add__(self, other: Size) -> Size:
-        return Size(self.n + other.n, self.nnz + other.nnz, self.pairs + other.pairs)
+def size_of(X: Matrix) -> Array:
+    """Return the numbers of rows, of values, and of pairs of terms in a document."""
+    if not sp.issparse(X):
+        n, d = X.shape
+        return np.array([n, n * d, n * d * (d + 1) / 2])
+    lengths = np.diff(X.indptr).astype(np.float64)
+    return np.array([X.shape[0], X.nnz, float(lengths @ (lengths + 1)) / 2])
 
 
 class MomentsSum:
@@ -54,7 +43,7 @@ class MomentsSum:
         entries = (X.nnz if sp.issparse(X) else X.size) / max(X.shape[0], 1)
         for rows in row_blocks(X.shape[0], 32 * entries):  # Moments makes copies of them
             part = block.rows(rows.start, rows.stop)
-            total = self.merge(total, (Moments.of(part.X, part.weights), Size.of(part.X)))
+            total = self.merge(total, (Moments.of(part.X, part.weights), size_of(part.X)))
         return total
 
     def merge(self, left: Any, right: Any) -> Any:
