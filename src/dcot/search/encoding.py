@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from dcot.core.centred import canonical
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.text import TermCounter
-from dcot.text.inputs import batches, is_text
+from dcot.text.inputs import batches
 from dcot.vectorizer import DCoTVectorizer
 
 Array = npt.NDArray[Any]
@@ -48,7 +48,7 @@ def read_documents(documents: Any, expects_texts: bool | None) -> Batch:
     """Read documents for an index of texts (True), of features (False), or undecided (None)."""
     if isinstance(documents, str):
         raise InvalidInputError("documents must be a list: put a single text into a list")
-    given = is_text(documents, empty=True)
+    given = _are_texts(documents)
     if hasattr(documents, "__len__") and not sp.issparse(documents) and not len(documents):
         given = given if expects_texts is None else expects_texts
         documents = documents if given else np.zeros((0, 0))
@@ -78,7 +78,7 @@ def read_queries(queries: Any, expects_texts: bool | None) -> tuple[bool, Batch]
                 "query, made like those of the documents"
             )
         return True, Batch([queries])
-    if expects_texts is not True and not sp.issparse(queries) and not is_text(queries, empty=True):
+    if expects_texts is not True and not sp.issparse(queries) and not _are_texts(queries):
         matrix = _as_array(queries)
         if matrix.ndim == 1:
             return True, Batch(None, matrix[None, :])
@@ -90,6 +90,15 @@ def _as_array(rows: Any) -> Array:
         return np.asarray(rows)
     except ValueError as error:  # rows of several lengths
         raise InvalidInputError(f"the rows do not form a matrix: {error}") from error
+
+
+def _are_texts(documents: Any) -> bool:
+    if len(getattr(documents, "shape", (0,))) != 1:
+        return False
+    if isinstance(documents, Sequence) or hasattr(documents, "dtype"):
+        first = next(iter(documents), "")
+        return first is None or isinstance(first, str | bytes)
+    return True
 
 
 def counter_of(model: Transformer | None) -> TermCounter:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dcot.errors import InvalidInputError, InvalidTypeError, ModelFormatError
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED
+from dcot.text.inputs import Texts
 
 Array = NDArray[Any]
 Id = str | int
@@ -122,10 +123,8 @@ def pack(column: Sequence[Any]) -> tuple[Array, Array]:
     """Concatenated JSON texts, and the offsets between them."""
     if isinstance(column, PackedColumn):
         return column.content, column.cuts
-    texts = [json.dumps(value, sort_keys=True).encode() for value in column]
-    cuts = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in texts], out=cuts[1:])
-    return np.frombuffer(bytearray(b"".join(texts)), dtype=np.uint8), cuts
+    texts = Texts.of([json.dumps(value, sort_keys=True) for value in column])
+    return texts.data, texts.bounds
 
 
 # -- input --------------------------------------------------------------------------------------
