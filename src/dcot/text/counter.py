@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from operator import length_hint
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -164,7 +165,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
             matrix = self.transform(raw_documents)
             self.n_documents_ = matrix.shape[0]
             return matrix
-        store = RowStore(self.dtype, inputs.number_of(raw_documents))
+        store = RowStore(self.dtype, length_hint(raw_documents))
         learned = counting.learn(raw_documents, self._analysis(), self.n_threads, store)
         kept = self._fit_learned(learned)
         columns = np.full(len(learned.terms), -1, dtype=np.int32)
@@ -188,8 +189,8 @@ class TermCounter(TransformerMixin, BaseEstimator):
         >>> TermCounter().fit(["crude oil"]).transform(["oil and oil", "opec"]).toarray().tolist()
         [[0, 2], [0, 0]]
         """
-        terms = self._known_terms()
-        store = RowStore(self.dtype, inputs.number_of(raw_documents))
+        terms = self.terms
+        store = RowStore(self.dtype, length_hint(raw_documents))
         counting.look_up(raw_documents, self._analysis(), terms, store, self.n_threads)
         return self._finished(store.matrix(len(terms)))
 
@@ -246,8 +247,8 @@ class TermCounter(TransformerMixin, BaseEstimator):
         """
         if self.vocabulary is not None or not self.grow_vocabulary:
             return self, self.transform(texts)
-        known, larger = self._known_terms(), copy(self)
-        store = RowStore(self.dtype, inputs.number_of(texts))
+        known, larger = self.terms, copy(self)
+        store = RowStore(self.dtype, length_hint(texts))
         learned = counting.learn(texts, self._analysis(), self.n_threads, store)
         larger._terms, columns = known.extended(learned.terms)
         return larger, larger._renumbered(store, learned, columns)
@@ -288,7 +289,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         ModelNotFittedError
             If the counter is not fitted and has no ``vocabulary``.
         """
-        return np.array(self._known_terms().to_list(), dtype=object)
+        return np.array(self.terms.to_list(), dtype=object)
 
     def inverse_transform(self, X: Any) -> list[npt.NDArray[np.object_]]:
         """Return the terms of each row of a matrix.
@@ -338,7 +339,12 @@ class TermCounter(TransformerMixin, BaseEstimator):
     @property
     def terms(self) -> Terms:
         """The terms in the form that the kernels use, in the order of the columns."""
-        return self._known_terms()
+        if not hasattr(self, "_terms"):
+            if self.vocabulary is None:
+                raise not_fitted(self)
+            self._terms = options.fixed_terms(self.vocabulary)
+            self.n_documents_ = 0
+        return self._terms
 
     def _restore_terms(self, terms: Iterable[str], n_documents: int) -> Self:
         """Set the terms of a saved model, in the order of the columns, instead of fitting."""
@@ -370,15 +376,6 @@ class TermCounter(TransformerMixin, BaseEstimator):
         options.check_parameters(self.get_params(deep=False))
         options.warn_about(self.get_params(deep=False), self._analysis())
         self.__dict__.pop("_vocabulary", None)
-
-    def _known_terms(self) -> Terms:
-        if hasattr(self, "_terms"):
-            return self._terms
-        if self.vocabulary is None:
-            raise not_fitted(self)
-        self._terms = options.fixed_terms(self.vocabulary)
-        self.n_documents_ = 0
-        return self._terms
 
     def _fit_learned(
         self, learned: counting.Learned, undercount: int = 0, *, growing: bool = False

@@ -115,9 +115,9 @@ class Rows:
 
 
 class RowStore:
-    """Rows of counts, in order; ``n_documents`` is their expected number, if known."""
+    """Rows of counts, in order; ``n_documents`` is their expected number, 0 if not known."""
 
-    def __init__(self, dtype: npt.DTypeLike, n_documents: int | None = None) -> None:
+    def __init__(self, dtype: npt.DTypeLike, n_documents: int = 0) -> None:
         self.dtype = np.dtype(dtype)
         self._expected = n_documents
         self._seen = 0
@@ -189,7 +189,7 @@ class RowStore:
 
         ``ndarray.resize`` would not copy, but it writes zeros to the new part.
         """
-        share = max((self._expected or 0) / max(self._seen, 1), 1)
+        share = max(self._expected / max(self._seen, 1), 1)
         size = int(_SPARE * share * needed)
         for name in ("_indices", "_data"):
             old = getattr(self, name)

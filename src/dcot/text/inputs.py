@@ -195,18 +195,6 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or not np.all(value == value)
 
 
-def number_of(documents: Any) -> int | None:
-    """Return the number of documents, or None if it is not known without reading them.
-
-    >>> number_of(["a", "b"]), number_of(iter(["a"]))
-    (2, None)
-    """
-    try:
-        return len(documents)
-    except TypeError:
-        return None
-
-
 def slices(batches: Iterable[Texts], n_bytes: int = _SLICE_BYTES) -> Iterator[Texts]:
     """Split texts into pieces of about ``n_bytes``, without copying."""
     for texts in batches:
@@ -323,22 +311,17 @@ def _strings(documents: list[Any], position: int) -> Texts:
     try:
         return Texts.of(documents)
     except (TypeError, AttributeError, UnicodeEncodeError):
-        for i, document in enumerate(documents):
+        for place, document in enumerate(documents, position):
             if not isinstance(document, str):
-                raise _not_text(document, position + i) from None
-            _refuse_surrogates(document, position + i)
+                raise _not_text(document, place) from None
+            surrogate = next((char for char in document if "\ud800" <= char <= "\udfff"), None)
+            if surrogate is not None:
+                raise InvalidInputError(
+                    f"document {place} has the lone surrogate {surrogate!r} at character "
+                    f"{document.index(surrogate)}, which is half a character: decode the text "
+                    "again from its bytes, or drop it with text.encode('utf-8', 'ignore').decode()"
+                ) from None
         raise
-
-
-def _refuse_surrogates(document: str, position: int) -> None:
-    try:
-        document.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(
-            f"document {position} has the lone surrogate {document[error.start]!r} at character "
-            f"{error.start}, which is half a character: decode the text again from its bytes, or "
-            "drop it with text.encode('utf-8', 'ignore').decode()"
-        ) from None
 
 
 def _not_text(document: Any, position: int) -> InvalidInputError:

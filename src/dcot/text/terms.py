@@ -122,7 +122,7 @@ class TermTable:
         return {"terms": (terms.data.copy(), terms.bounds.copy(), documents.copy(), totals.copy())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__()  # type: ignore[misc]
+        TermTable.__init__(self)
         data, bounds, documents, totals = state["terms"]
         self.merge(Terms(data, bounds), documents, totals)
 
