@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import MethodType
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -60,16 +60,7 @@ _SAVING_ADVICE = {
 }
 
 
-class LayerSettings(Protocol):
-    """The parameters that decide whether a model can be fitted from moments alone."""
-
-    squash: Any
-    n_layers: Any
-    normalize: Any
-    n_components: Any
-
-
-def moments_suffice(model: LayerSettings) -> bool:
+def moments_suffice(model: DCoT) -> bool:
     """Return True if ``partial_fit`` works with these parameters, else raise an error."""
     reasons = []
     if model.squash != "identity" and model.n_layers != 1:

@@ -19,7 +19,6 @@ from dcot.core.options import check_integer
 from dcot.errors import InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import DCoT, available_with, moments_suffice
 from dcot.explain import Meaning, Readable, Reader
-from dcot.explain.reader import refuse_names
 from dcot.persistence import Contents
 from dcot.persistence.contents import setting
 from dcot.persistence.saving import (
@@ -34,10 +33,9 @@ from dcot.runtime.resources import allowance, parse_bytes
 from dcot.stream import LocalPasses, Once, Passes, Repeatable
 from dcot.stream.writing import fingerprint, write_features
 from dcot.text import TermCounter, TermWeighting
-from dcot.text.inputs import batches
+from dcot.text.inputs import as_text_source, as_texts, batches
 from dcot.text.pipeline import TEXT_ADVICE, TextPipeline, fit_texts
-from dcot.text.readers import as_text_source, as_texts
-from dcot.text.relevance import as_dicts, strongest, weight_of_meaning
+from dcot.text.weighting import as_dicts, strongest, weight_of_meaning
 
 Array = NDArray[Any]
 
@@ -614,7 +612,11 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     def _reader(self, names: Any = None) -> Reader:
         dcot = self._fitted()
-        refuse_names(names)
+        if names is not None:
+            raise InvalidParameterError(
+                "names are for models of matrices: this one reads texts and knows its terms; leave "
+                "names out"
+            )
         return Reader(
             dcot.layers_,
             dcot.prototypes_,

@@ -200,7 +200,7 @@ WATCHED = {
     "npz": ["dcot.stream.sources", "numpy.lib.format"],
     "manifest": ["dcot.persistence", "dcot.vectorizer"],
     "matrices": ["dcot.core.centred"],
-    "texts": ["dcot.text.inputs", "dcot.text.analysis", "dcot.text.patterns"],
+    "texts": ["dcot.text.inputs", "dcot.text.analysis"],
 }
 
 

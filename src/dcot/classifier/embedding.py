@@ -25,7 +25,7 @@ from dcot.classifier.word_vectors import look_up
 from dcot.core.centred import Matrix
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.runtime.extras import require
-from dcot.text.batch import Texts
+from dcot.text.inputs import Texts
 
 Array = NDArray[Any]
 Kind = Literal["words", "encoder", "given"]

@@ -57,10 +57,8 @@ from dcot.persistence.contents import setting
 from dcot.persistence.saving import Saveable, build, decode_parameters, encode_parameters
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import parse_bytes
-from dcot.text.batch import Texts
-from dcot.text.inputs import is_text
+from dcot.text.inputs import Texts, as_texts, is_text
 from dcot.text.pipeline import TextPipeline
-from dcot.text.readers import as_texts
 from dcot.vectorizer import SAVING_ADVICE, DCoTVectorizer
 
 Array = NDArray[Any]

@@ -137,7 +137,7 @@ def check_number(name: str, value: Any, positive: bool = False) -> None:
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if value not in choices:
+    if not isinstance(value, str | None) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         raise InvalidParameterError(f"{name} must be one of {listed}, got {value!r}")
 

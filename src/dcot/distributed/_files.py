@@ -14,10 +14,10 @@ from typing import Any
 from dcot.distributed._partitions import Partition, Recipe, numbered
 from dcot.errors import InvalidInputError
 from dcot.runtime.resources import format_bytes
-from dcot.text.batch import Texts
 from dcot.text.decoding import COMPRESSED
+from dcot.text.inputs import Texts
 from dcot.text.readers import TextFiles
-from dcot.text.tables import ReadOptions, csv_row_starts, parquet_rows, read_rows, stream_rows
+from dcot.text.tables import ReadOptions, csv_row_starts, read_rows, stream_rows
 
 PARTITION_BYTES, PARTITION_FILES = 64_000_000, 10_000
 # A larger file that cannot be split gets a warning.
@@ -96,7 +96,9 @@ def cuts(path: Path, kind: str, size: int, options: ReadOptions) -> list[Range]:
     if size <= 2 * PARTITION_BYTES:
         return whole
     if kind == "parquet":
-        return _evenly(0, parquet_rows(path), -(-size // PARTITION_BYTES))
+        from dcot.text import parquet
+
+        return _evenly(0, parquet.n_rows(path), -(-size // PARTITION_BYTES))
     compressed = path.suffix.lower() in COMPRESSED
     if compressed or kind == "document" or not options.encoding.startswith(_CUTTABLE):
         if size > LARGE_PARTITION_BYTES:
@@ -137,14 +139,14 @@ class Piece:
     stop: int
     header: int = 0
 
-    def texts(self) -> Texts:
+    def batches(self) -> Iterator[Texts]:
         if self.kind == "parquet":
             rows = read_rows(self.path, self.kind, self.options, part=(self.start, self.stop))
         else:
             # line numbers in errors start at the beginning of the piece
             where = self.path if not self.start else Path(f"{self.path}, from byte {self.start:,}")
             rows = stream_rows(io.BytesIO(self._bytes()), where, self.kind, self.options)
-        return Texts.of([row[0] for row in rows])
+        yield Texts.of([row[0] for row in rows])
 
     def _bytes(self) -> bytes:
         with self.path.open("rb") as file:
@@ -165,6 +167,4 @@ def _recipe(files: TextFiles | Piece) -> Recipe:
 
 def _read(files: TextFiles | Piece) -> Texts:
     """Read one batch of ``Texts``, which is smaller than a list and faster to count."""
-    if isinstance(files, Piece):
-        return files.texts()
     return Texts.joined(list(files.batches()))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -48,32 +49,31 @@ _RECONNECT_SECONDS = 60
 _MEMORY_SHARE = 0.7
 
 
+def _nothing_read() -> dict[str, Any]:
+    return {"counts": None, "sizes": {}, "skipped": {}}
+
+
+@dataclass(eq=False)
 class DaskPasses:
-    """Passes on a cluster; the same sums as ``LocalPasses``, computed where the partitions are."""
+    """Passes on a cluster; the same sums as ``LocalPasses``, computed where the partitions are.
 
-    rereadable = True
+    ``state`` is shared with the result of ``map``: documents and bytes by partition, and skipped
+    partitions.
+    """
 
-    def __init__(
-        self,
-        partitions: Sequence[Partition],
-        options: Options,
-        progress: Progress = silent,
-        steps: tuple[Callable[[Any], Any], ...] = (),
-        state: dict[str, Any] | None = None,
-    ) -> None:
-        self.partitions, self.options, self.progress = list(partitions), options, progress
-        self.steps = steps
-        # shared with the result of ``map``: documents and bytes by partition, skipped partitions
-        fresh: dict[str, Any] = {"counts": None, "sizes": {}, "skipped": {}}
-        self.state = fresh if state is None else state
+    partitions: Sequence[Partition]
+    options: Options
+    progress: Progress = silent
+    steps: tuple[Callable[[Any], Any], ...] = ()
+    state: dict[str, Any] = field(default_factory=_nothing_read)
+    rereadable: ClassVar = True
 
     @property
     def skipped(self) -> dict[str, str]:
         return self.state["skipped"]  # type: ignore[no-any-return]
 
     def map(self, function: Callable[[Any], Any]) -> DaskPasses:
-        steps = (*self.steps, function)
-        return DaskPasses(self.partitions, self.options, self.progress, steps, self.state)
+        return replace(self, steps=(*self.steps, function))
 
     def first(self) -> Any:
         from dask import delayed
@@ -81,9 +81,8 @@ class DaskPasses:
         steps = shared(self.steps, None)
         for partition in self._remaining():
             start = self._starts().get(partition.name, 0)
-            options = (start, steps, self.options.retries, self.options.on_error)
             task = delayed(read_some, pure=False)
-            value = task(partition.recipe, partition.inputs, partition.name, *options)
+            value = task(self.options.loader(partition), partition.inputs, start, steps)
             (documents,) = compute([value], self.options)
             if not isinstance(documents, Failed) and count_of(documents):
                 return documents
@@ -100,13 +99,7 @@ class DaskPasses:
             parts += self._computed(groups, leaves)
             self.progress(message, (number + 1) / len(waves))
         self._check(parts)
-        # a group has no totals only if no partition has documents
-        totals = [part.totals for part in parts]
-        if any(total is None for total in totals):
-            raise InvalidInputError(
-                "the collection has no documents: there is nothing to learn from"
-            )
-        return [total for group in totals for total in group or []]
+        return [total for part in parts for total in part.totals or []]
 
     def _computed(self, groups: list[list[Sum]], leaves: list[list[Partition]]) -> list[Part]:
         for attempt in range(self.options.retries + 1):
@@ -169,14 +162,12 @@ class DaskPasses:
 
         client, starts = self.options.client, self._starts()
         steps, all_groups = self._steps(), shared(groups, client)
-        options = (self.options.retries, self.options.on_error)
-        made = []
+        add, made = delayed(add_partitions, pure=False), []
         for leaf in leaves:
-            recipes = [partition.recipe for partition in leaf]
+            loaders = [self.options.loader(partition) for partition in leaf]
             inputs = [partition.inputs for partition in leaf]
-            names = [(partition.name, starts.get(partition.name, 0)) for partition in leaf]
-            add = delayed(add_partitions, pure=False)
-            made.append(add(recipes, inputs, names, steps, all_groups, *options))
+            begins = [starts.get(partition.name, 0) for partition in leaf]
+            made.append(add(loaders, inputs, begins, steps, all_groups))
         roots = []
         for number, group in enumerate(groups):
             given = shared([without_data(one) for one in group], client)

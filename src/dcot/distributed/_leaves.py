@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dcot.distributed._partitions import Failed, Recipe, failed, load
+from dcot.distributed._partitions import Failed, Loader
 from dcot.errors import DcotError
 from dcot.stream import Sum
 from dcot.stream.passes import Block, count_of
 from dcot.stream.sources import named
-from dcot.text.batch import Texts
+from dcot.text.inputs import Texts
 
 # Matrices are stacked up to this many bytes, because every addition copies a sparse sum.
 STACK_BYTES = 192e6
@@ -42,14 +42,14 @@ class Part:
         return size_of(self.totals)
 
 
+@dataclass
 class Leaf:
     """Sums over partitions, which are read one by one and not kept in memory."""
 
-    def __init__(self, sums: Sequence[Sum]) -> None:
-        self.sums = sums
-        self.part = Part()
-        self.waiting: list[tuple[str, Any]] = []
-        self.size = 0.0
+    sums: Sequence[Sum]
+    part: Part = field(default_factory=Part)
+    waiting: list[tuple[str, Any]] = field(default_factory=list)
+    size: float = 0.0
 
     def take(self, name: str, documents: Any) -> None:
         """Add the documents of a partition, or record that it failed."""
@@ -86,22 +86,16 @@ class Leaf:
 
 
 def add_partitions(
-    recipes: list[Recipe],
-    inputs: list[list[Any]],
-    names: list[tuple[str, int]],
-    steps: Any,
-    groups: Any,
-    retries: int,
-    on_error: str,
+    loaders: list[Loader], inputs: list[list[Any]], starts: list[int], steps: Any, groups: Any
 ) -> list[Part]:
     """A task that reads partitions, applies the steps, and returns a part for every group of sums.
 
-    ``inputs`` has the inputs of each recipe, ``names`` the name of each partition and the position
-    of its first document in the corpus.
+    ``inputs`` are those of each partition, ``starts`` the positions of its first document in the
+    corpus.
     """
     leaf = Leaf([one for group in groups.value for one in group])
-    for recipe, given, (name, start) in zip(recipes, inputs, names, strict=True):
-        leaf.take(name, read(recipe, given, name, start, steps, retries, on_error))
+    for loader, given, start in zip(loaders, inputs, starts, strict=True):
+        leaf.take(loader.name, read(loader, given, start, steps))
     whole = leaf.finish()
     parts, first = [], 0
     for group in groups.value:
@@ -112,37 +106,27 @@ def add_partitions(
     return parts
 
 
-def read(
-    recipe: Recipe,
-    given: list[Any],
-    name: str,
-    start: int,
-    steps: Any,
-    retries: int,
-    on_error: str,
-) -> Any:
+def read(loader: Loader, given: list[Any], start: int, steps: Any) -> Any:
     """Return the documents of a partition after the steps; ``Failed`` if it is skipped."""
-    documents = load(recipe, given, name, retries, on_error)
+    documents = loader.load(given)
     if isinstance(documents, Failed):
         return documents
     try:
         for step in steps.value:
             documents = (step.at(start) if hasattr(step, "at") else step)(documents)
     except (DcotError, ValueError, TypeError) as error:
-        return failed(name, error, on_error)
+        return loader.failed(error)
     return documents
 
 
-def read_some(recipe: Recipe, given: list[Any], *options: Any) -> Any:
-    """A task that returns the first documents of a partition; ``options`` as for ``read``."""
-    documents = read(recipe, given, *options)
+def read_some(loader: Loader, given: list[Any], start: int, steps: Any) -> Any:
+    """A task that returns the first documents of a partition."""
+    documents = read(loader, given, start, steps)
     if isinstance(documents, Failed):
         return documents
-    return (
-        documents.rows(0, SAMPLE_DOCUMENTS)
-        if isinstance(documents, Block)
-        else documents[:SAMPLE_DOCUMENTS]
-    )
+    if isinstance(documents, Block):
+        return documents.rows(0, SAMPLE_DOCUMENTS)
+    return documents[:SAMPLE_DOCUMENTS]
 
 
 def pick(parts: list[Part], group: int) -> Part:

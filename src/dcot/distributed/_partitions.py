@@ -182,27 +182,24 @@ def _cut_graph(parts: list[Any], retries: int) -> list[Partition]:
     return [nodes.partition(f"partition {i}", part.key) for i, part in enumerate(parts)]
 
 
+@dataclass
 class _Nodes:
     """Builds partitions, and the tasks that they share.
 
-    Parameters
+    Attributes
     ----------
     tasks, needs : tasks by key, and the keys that each needs
     outside : keys of tasks that do not belong to one partition
     held : those of them that have futures
+    made : Dask objects of the outside tasks
     """
 
-    def __init__(
-        self,
-        tasks: Mapping[Any, Any],
-        needs: Mapping[Any, list[Any]],
-        outside: set[Any],
-        held: set[Any],
-        retries: int,
-    ) -> None:
-        self.tasks, self.needs, self.outside, self.held = tasks, needs, outside, held
-        self.retries = retries
-        self.made: dict[Any, Any] = {}
+    tasks: Mapping[Any, Any]
+    needs: Mapping[Any, list[Any]]
+    outside: set[Any]
+    held: set[Any]
+    retries: int
+    made: dict[Any, Any] = field(default_factory=dict)
 
     def partition(self, name: str, key: Any) -> Partition:
         own, wanted = self._reach(key, into_outside=False)
@@ -279,15 +276,26 @@ def _make_shared(recipe: Recipe, given: list[Any], retries: int) -> Any:
         return Failed("a task that several partitions share", _reason(error))
 
 
-def load(recipe: Recipe, given: list[Any], name: str, retries: int, on_error: str) -> Any:
-    """Return the documents of a partition, with retries; ``Failed`` if it is skipped."""
-    for one in given:
-        if isinstance(one, Failed):
-            return failed(name, InvalidInputError(f"{one.name} failed: {one.reason}"), on_error)
-    try:
-        return _tried(recipe, given, retries)
-    except Exception as error:
-        return failed(name, error, on_error)
+class Loader:
+    """Reads a partition in a task. Like a recipe, this is not a dataclass."""
+
+    def __init__(self, partition: Partition, retries: int, on_error: str = "raise") -> None:
+        self.recipe, self.name = partition.recipe, partition.name
+        self.retries, self.on_error = retries, on_error
+
+    def load(self, given: list[Any]) -> Any:
+        """Return the documents, with retries; ``Failed`` if the partition is skipped."""
+        for one in given:
+            if isinstance(one, Failed):
+                return self.failed(InvalidInputError(f"{one.name} failed: {one.reason}"))
+        try:
+            return _tried(self.recipe, given, self.retries)
+        except Exception as error:
+            return self.failed(error)
+
+    def failed(self, error: Exception) -> Failed:
+        """Raise an error that names the partition, or return it as ``Failed``."""
+        return failed(self.name, error, self.on_error)
 
 
 def _tried(recipe: Recipe, given: list[Any], retries: int) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dcot.distributed._leaves import size_of
-from dcot.distributed._partitions import Partition, failed
+from dcot.distributed._partitions import Loader, Partition, failed
 from dcot.errors import ClusterError, InvalidInputError, InvalidParameterError
 from dcot.runtime.extras import require
 from dcot.runtime.resources import n_cores
@@ -53,18 +53,14 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
     if isinstance(cluster, str) and cluster in LOCAL:
         yield cluster
         return
+    cluster = in_use() if cluster is None else cluster
+    if cluster is None:
+        with _local(distributed) as client:
+            yield client
+        return
     if isinstance(cluster, distributed.Client):
         _check_workers(distributed, cluster, timeout)
         yield cluster
-        return
-    if cluster is None:
-        in_use = _in_use(distributed)
-        if in_use is not None:
-            _check_workers(distributed, in_use, timeout)
-            yield in_use
-            return
-        with _local(distributed) as client:
-            yield client
         return
     if not isinstance(cluster, str) and not hasattr(cluster, "scheduler_address"):
         raise InvalidParameterError(
@@ -108,11 +104,13 @@ def _check_workers(distributed: Any, client: Any, timeout: float) -> None:
         ) from error
 
 
-def _in_use(distributed: Any) -> Any:
-    try:
-        return distributed.get_client()
-    except ValueError:
-        return None
+def in_use() -> Any:
+    """Return the current client, or None."""
+    from distributed import get_client
+
+    with suppress(ValueError):
+        return get_client()
+    return None
 
 
 # A cluster closes a worker for good if it is just restarting this long after it was lost before.
@@ -181,6 +179,10 @@ class Options:
             raise InvalidParameterError(
                 f"timeout must be a positive number of seconds or None, got {self.timeout!r}"
             )
+
+    def loader(self, partition: Partition) -> Loader:
+        """Return what a task needs to read a partition."""
+        return Loader(partition, self.retries, self.on_error)
 
 
 class LostError(ClusterError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -11,22 +11,14 @@ from typing import Any
 import numpy as np
 
 from dcot.core.fit import FittedDCoT
-from dcot.distributed._partitions import (
-    Failed,
-    Partition,
-    Recipe,
-    failed,
-    load,
-    partitions_of,
-)
-from dcot.distributed._running import Options, Shared, compute, connected, settle, shared
+from dcot.distributed._partitions import Failed, Loader, Partition, partitions_of
+from dcot.distributed._running import Options, Shared, compute, connected, in_use, settle, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.estimator import DCoT
 from dcot.runtime.files import atomic_file, write_atomically
 from dcot.stream.outputs import reason_of, write_parquet
 from dcot.stream.passes import count_of
 from dcot.stream.writing import checksum
-from dcot.text.tables import parquet_rows
 from dcot.vectorizer import DCoTVectorizer
 
 Model = DCoT | DCoTVectorizer
@@ -72,13 +64,15 @@ def transform(
     """
     import dask.array as da
     from dask import delayed
+    from distributed import Client
 
     fitted = _fitted(model)
     width, dtype = fitted.n_features, fitted.dtype
-    given = shared(model, _client(cluster))
+    client = in_use() if cluster is None else cluster
+    given = shared(model, client if isinstance(client, Client) else None)
     make = delayed(_features, pure=False)
     partitions = partitions_of(collection, column, retries=retries)
-    blocks = [make(given, part.recipe, part.inputs, part.name, retries) for part in partitions]
+    blocks = [make(given, Loader(part, retries), part.inputs) for part in partitions]
     parts = [da.from_delayed(block, (np.nan, width), dtype=dtype) for block in blocks]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 
@@ -88,31 +82,20 @@ def _fitted(model: Model) -> FittedDCoT:
     return dcot._fitted()
 
 
-def _no_features(model: Model) -> Any:
-    """Return the features of no documents."""
-    fitted = _fitted(model)
-    return np.empty((0, fitted.n_features), dtype=fitted.dtype)
+def _features(model: Shared, loader: Loader, inputs: list[Any]) -> Any:
+    """A task that returns the features of a partition."""
+    return _features_of(model.value, loader.load(inputs), loader)
 
 
-def _client(cluster: Any) -> Any:
-    from distributed import Client, get_client
-
-    if isinstance(cluster, Client):
-        return cluster
-    try:
-        return get_client() if cluster is None else None
-    except ValueError:
-        return None
-
-
-def _features(model: Shared, recipe: Recipe, inputs: list[Any], name: str, retries: int) -> Any:
-    documents = load(recipe, inputs, name, retries, "raise")
+def _features_of(model: Model, documents: Any, loader: Loader) -> Any:
+    """Return the features of documents; ``Failed`` if the partition is skipped."""
     if not count_of(documents):
-        return _no_features(model.value)
+        fitted = _fitted(model)
+        return np.empty((0, fitted.n_features), dtype=fitted.dtype)
     try:
-        return model.value._features(documents)
+        return model._features(documents)
     except (ValueError, TypeError) as error:
-        return failed(name, error, "raise")
+        return loader.failed(error)
 
 
 def transform_to(
@@ -183,12 +166,10 @@ def transform_to(
         options = Options(client, retries, on_error, timeout)
         skipped = settle(partitions, options)
         rows = _begin(folder, model._fingerprint(), marks, overwrite)
-        broken = [part.name in skipped for part in partitions]
-        numbers = [number for number in range(len(partitions)) if not broken[number]]
-        _check_documents(partitions, numbers, folder, rows, options)
-        given = shared(model, client)
-        missing = [number for number in numbers if number not in rows]
-        results = compute(_writing(given, partitions, missing, folder, options), options)
+        usable = {k: part for k, part in enumerate(partitions) if part.name not in skipped}
+        _check_documents(usable, folder, rows, options)
+        missing = {number: part for number, part in usable.items() if number not in rows}
+        results = compute(_writing(shared(model, client), missing, folder, options), options)
     written = [found for found in results if not isinstance(found, Failed)]
     skipped |= {found.name: found.reason for found in results if isinstance(found, Failed)}
     total = int(sum(rows.values()) + sum(written))
@@ -201,11 +182,7 @@ def transform_to(
 
 
 def _check_documents(
-    partitions: Sequence[Partition],
-    numbers: Sequence[int],
-    folder: Path,
-    rows: dict[int, int],
-    options: Options,
+    partitions: Mapping[int, Partition], folder: Path, rows: dict[int, int], options: Options
 ) -> None:
     """Raise an error if a partition has other documents than those of its written features.
 
@@ -214,37 +191,28 @@ def _check_documents(
     """
     from dask import delayed
 
-    task = delayed(_check_same_documents, pure=False)
-    tasks = []
-    for number in numbers:
-        part = partitions[number]
+    check, tasks = delayed(_check_same_documents, pure=False), []
+    for number, part in partitions.items():
         if number not in rows or part.mark:
             continue
         noted = _noted(folder, number)
         if noted is None:
             del rows[number]
-            continue
-        how = (noted, str(folder), options.retries, options.on_error)
-        tasks.append(task(part.recipe, part.inputs, part.name, *how))
+        else:
+            tasks.append(check(options.loader(part), part.inputs, noted, str(folder)))
     compute(tasks, options)
 
 
 def _writing(
-    given: Any,
-    partitions: Sequence[Partition],
-    missing: Sequence[int],
-    folder: Path,
-    options: Options,
+    model: Any, partitions: Mapping[int, Partition], folder: Path, options: Options
 ) -> list[Any]:
-    """Return tasks that write the missing partitions."""
+    """Return tasks that write partitions."""
     from dask import delayed
 
-    write = delayed(_write, pure=False)
-    tasks = []
-    for number in missing:
-        part = partitions[number]
-        what = (part.recipe, part.inputs, part.name, number, str(folder), not part.mark)
-        tasks.append(write(given, *what, options.retries, options.on_error))
+    write, tasks = delayed(_write, pure=False), []
+    for number, part in partitions.items():
+        what = (options.loader(part), part.inputs, number, str(folder), not part.mark)
+        tasks.append(write(model, *what))
     return tasks
 
 
@@ -306,12 +274,14 @@ def _is_mark(value: Any) -> bool:
 
 
 def _rows_there(folder: Path) -> dict[int, int]:
+    from dcot.text import parquet
+
     rows = {}
     for part in folder.glob("part-*.parquet"):
         number = part.stem.removeprefix("part-")
         with suppress(InvalidInputError):  # a damaged file is written again
             if number.isdecimal():
-                rows[int(number)] = parquet_rows(part)
+                rows[int(number)] = parquet.n_rows(part)
     return rows
 
 
@@ -329,21 +299,13 @@ def _noted(folder: Path, number: int) -> int | None:
     return found if type(found) is int else None
 
 
-def _check_same_documents(
-    recipe: Recipe,
-    inputs: list[Any],
-    name: str,
-    noted: int,
-    folder: str,
-    retries: int,
-    on_error: str,
-) -> None:
+def _check_same_documents(loader: Loader, inputs: list[Any], noted: int, folder: str) -> None:
     """A task that compares the documents of a partition with those of its written features."""
-    documents = load(recipe, inputs, name, retries, on_error)
+    documents = loader.load(inputs)
     if not isinstance(documents, Failed) and checksum(documents) != noted:
         raise InvalidInputError(
-            f"{folder} was begun with other documents: {name} has changed since; give the same "
-            "ones, or set overwrite=True to start again"
+            f"{folder} was begun with other documents: {loader.name} has changed since; give the "
+            "same ones, or set overwrite=True to start again"
         )
 
 
@@ -363,32 +325,23 @@ def _explained(path: Path, advice: str) -> Iterator[None]:
 
 
 def _write(
-    model: Shared,
-    recipe: Recipe,
-    inputs: list[Any],
-    name: str,
-    number: int,
-    folder: str,
-    noting: bool,
-    retries: int,
-    on_error: str,
+    model: Shared, loader: Loader, inputs: list[Any], number: int, folder: str, noting: bool
 ) -> int | Failed:
     """A task that writes the features of a partition and, with ``noting``, a checksum."""
     import polars as pl
 
-    documents = load(recipe, inputs, name, retries, on_error)
+    documents = loader.load(inputs)
     if isinstance(documents, Failed):
         return documents
+    features = _features_of(model.value, documents, loader)
+    if isinstance(features, Failed):
+        return features
     n = count_of(documents)
-    try:
-        features = model.value._features(documents) if n else _no_features(model.value)
-    except (ValueError, TypeError) as error:
-        return failed(name, error, on_error)
     columns = {"partition": np.full(n, number), "row": np.arange(n), "features": features}
     target = Path(folder) / f"part-{number:06d}.parquet"
     advice = (
-        f"The features of {name} are not written; the files that are there are complete: fix "
-        "the problem, and the same call makes those that are missing"
+        f"The features of {loader.name} are not written; the files that are there are complete: "
+        "fix the problem, and the same call makes those that are missing"
     )
     with _explained(target, advice):
         if noting:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -197,24 +198,18 @@ class Meaning:
         shares = part.shares[:, place]
         digits = showing.decimals([value for _, value in part.top()])  # so that they add up
         order = np.argsort(-np.abs(shares), kind="stable")
-        named = [
-            f"{self.words[row]} {showing.signed(shares[row], digits)}"
-            for row in order[:MAX_WORDS_SHOWN]
-        ]
-        if len(order) > MAX_WORDS_SHOWN:
-            rest = float(shares[order[MAX_WORDS_SHOWN:]].sum())
-            named.append(f"{len(order) - MAX_WORDS_SHOWN} more {showing.signed(rest, digits)}")
-        return ", ".join(named)
+        show = partial(showing.signed, digits=digits)
+        return self._largest(shares, order, MAX_WORDS_SHOWN, show)
 
     def _whole(self, part: LayerMeaning) -> str:
         order = np.argsort(-part.word_shares, kind="stable")
-        named = [
-            f"{self.words[row]} {showing.percent(part.word_shares[row])}"
-            for row in order[:MAX_SHARES_SHOWN]
-        ]
-        if len(order) > MAX_SHARES_SHOWN:
-            rest = float(part.word_shares[order[MAX_SHARES_SHOWN:]].sum())
-            named.append(f"{len(order) - MAX_SHARES_SHOWN} more {showing.percent(rest)}")
+        return self._largest(part.word_shares, order, MAX_SHARES_SHOWN, showing.percent)
+
+    def _largest(self, shares: Array, order: Array, most: int, show: Callable[[float], str]) -> str:
+        """Return the first words with their shares, and the sum of the others."""
+        named = [f"{self.words[row]} {show(shares[row])}" for row in order[:most]]
+        if len(order) > most:
+            named.append(f"{len(order) - most} more {show(float(shares[order[most:]].sum()))}")
         return ", ".join(named)
 
     def _title(self) -> str:

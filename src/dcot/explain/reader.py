@@ -38,10 +38,6 @@ _NO_NAMES = (
 )
 
 
-def _same(rows: Any) -> Any:
-    return rows
-
-
 @dataclass(frozen=True)
 class Reader:
     """Fitted layers with names for their terms.
@@ -63,7 +59,7 @@ class Reader:
     prototypes: Array
     terms: Array
     read: Callable[[Any], Matrix]
-    weigh: Callable[[Any], Any] = _same
+    weigh: Callable[[Any], Any] = lambda rows: rows
     analyze: Callable[[str], list[str]] | None = None
     frequency: Array | None = None
     hint: str = "it was not in the documents, or was left out when they were counted"
@@ -379,15 +375,6 @@ class Readable(ABC):
         """
         # imported by name, because dcot.web is above this package
         return import_module("dcot.web.explore.export").page_of(self, documents, labels, metadata)
-
-
-def refuse_names(names: Any) -> None:
-    """Raise an error if names are passed to a model that reads texts."""
-    if names is not None:
-        raise InvalidParameterError(
-            "names are for models of matrices: this one reads texts and knows its terms; leave "
-            "names out"
-        )
 
 
 def near_spellings(word: str, terms: Iterable[str], k: int = 5) -> list[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from dcot._version import __version__
-from dcot.export.program import Program
+from dcot.export import Program
 
 Array = NDArray[Any]
 

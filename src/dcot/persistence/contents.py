@@ -149,7 +149,7 @@ def setting(settings: Mapping[str, Any], name: str, kind: type[Kind]) -> Kind:
         found = float(found)
     if type(found) is not kind or found in (np.inf, -np.inf) or found != found:
         raise ModelFormatError(
-            f"the setting {name!r} is {_short(found)}, but {kind.__name__} was expected{DAMAGED}"
+            f"the setting {name!r} is {found!r:.60}, but {kind.__name__} was expected{DAMAGED}"
         )
     return found
 
@@ -159,7 +159,7 @@ def count(settings: Mapping[str, Any], name: str, least: int = 0) -> int:
     found = setting(settings, name, int)
     if not least <= found <= MAX_COUNT:
         raise ModelFormatError(
-            f"the setting {name!r} is {_short(found)}, but {least} … {MAX_COUNT} was expected"
+            f"the setting {name!r} is {found!r:.60}, but {least} … {MAX_COUNT} was expected"
             f"{DAMAGED}"
         )
     return found
@@ -170,14 +170,9 @@ def choice(settings: Mapping[str, Any], name: str, choices: tuple[str | None, ..
     found = settings.get(name)
     if not isinstance(found, str | None) or found not in choices:
         raise ModelFormatError(
-            f"the setting {name!r} is {_short(found)}, expected one of {choices}{DAMAGED}"
+            f"the setting {name!r} is {found!r:.60}, expected one of {choices}{DAMAGED}"
         )
     return found
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 # -- settings that are not plain JSON ---------------------------------------------------------

@@ -43,19 +43,18 @@ def add_fitted(contents: Contents, fitted: FittedDCoT, keep_moments: bool) -> di
         "output": made.output,
         "normalize": made.normalize,
         "n_components": None if made.components is None else int(made.components.shape[1]),
-        "layers": [layer_settings(layer) for layer in fitted.layers],
+        "layers": [
+            {
+                "squash": layer.squash,
+                "solver": layer.solver_,
+                "n_iter": int(layer.n_iter_),
+                "converged": bool(layer.converged_),
+                "mean": layer.mean_ is not None,
+                "spread": float(layer.spread_),
+            }
+            for layer in fitted.layers
+        ],
         "moments": _add_moments(contents, fitted.moments) if keep_moments else None,
-    }
-
-
-def layer_settings(layer: Layer) -> dict[str, Any]:
-    return {
-        "squash": layer.squash,
-        "solver": layer.solver_,
-        "n_iter": int(layer.n_iter_),
-        "converged": bool(layer.converged_),
-        "mean": layer.mean_ is not None,
-        "spread": float(layer.spread_),
     }
 
 

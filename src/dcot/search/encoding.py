@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from dcot.classifier.embedding import Embedding
 from dcot.core.centred import canonical
-from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.text import TermCounter
 from dcot.text.inputs import batches
@@ -202,25 +202,3 @@ def unit_rows(features: Array) -> Array:
         norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
         out[start : start + step] = rows / np.where(norms > 0, norms, 1.0)
     return out
-
-
-# -- parameters -----------------------------------------------------------------------------------
-
-
-def check_model(model: object) -> None:
-    if model is None or hasattr(model, "transform"):
-        return
-    hint = ": load it first, with dcot.load" if isinstance(model, str) else ""
-    raise InvalidTypeError(
-        "model must be a DCoTVectorizer, a DCoT, another transformer, or None, got "
-        f"{type(model).__name__}{hint}"
-    )
-
-
-def check_layer(layer: object) -> None:
-    if layer is None:
-        return
-    if not isinstance(layer, int) or isinstance(layer, bool) or layer < 1:
-        raise InvalidParameterError(
-            f"layer must be 1 or more, or None for the model's own features, got {layer!r}"
-        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, ClassVar, Self
@@ -15,9 +16,13 @@ from sklearn.base import clone
 from dcot.classifier.embedding import Embedding, as_encoder, no_encoder, source_of
 from dcot.classifier.selection import EMBEDDING_WEIGHTS
 from dcot.core.options import check_integer, check_number
-from dcot.errors import InvalidInputError, InvalidParameterError, NotAvailableError
+from dcot.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+    NotAvailableError,
+)
 from dcot.persistence import Contents
-from dcot.persistence.contents import DEFAULT_PRECISION
 from dcot.persistence.saving import Saveable
 from dcot.search import encoding
 from dcot.search.encoding import Batch, Transformer
@@ -37,7 +42,7 @@ from dcot.search.records import (
 from dcot.search.results import Hit, Hits, Results
 from dcot.search.saving import index_contents, read_index
 from dcot.search.snapshot import Search, Snapshot
-from dcot.text.readers import as_texts
+from dcot.text.inputs import as_texts
 from dcot.vectorizer import DCoTVectorizer
 
 Array = NDArray[Any]
@@ -94,8 +99,12 @@ class SearchIndex(Saveable):
     learned: ``model_`` does not change. Build a new index to learn it.
 
     Several threads may search at the same time, even while another thread adds, removes or saves:
-    each search sees the index as it was when the search began. A change that fails or is
-    interrupted leaves the index as it was.
+    each search sees the index as it was when the search began, and documents that are added while
+    the index is saved are not in the folder. A change that fails or is interrupted leaves the index
+    as it was.
+
+    ``dcot.load(folder, mmap=True)`` leaves the vectors on disk until they are used. An index with a
+    model of another library, or an empty one with an embedding, cannot be saved.
 
     Examples
     --------
@@ -122,15 +131,21 @@ class SearchIndex(Saveable):
         b: float = 0.75,
         embedding: Any = None,
     ) -> None:
-        encoding.check_model(model)
-        encoding.check_layer(layer)
+        if model is not None and not hasattr(model, "transform"):
+            hint = ": load it first, with dcot.load" if isinstance(model, str) else ""
+            raise InvalidTypeError(
+                "model must be a DCoTVectorizer, a DCoT, another transformer, or None, got "
+                f"{type(model).__name__}{hint}"
+            )
+        if layer is not None:
+            check_integer("layer", layer)
         check_number("k1", k1)
         check_number("b", b)
         if b > 1:
             raise InvalidParameterError(f"b must be in [0, 1], got {b!r}")
         self.model = model
         self.share = share_of_meaning(hybrid)
-        self.layer = layer
+        self.layer = None if layer is None else int(layer)
         self.store_texts = bool(store_texts)
         self.k1, self.b = float(k1), float(b)
         self.embedding = embedding
@@ -357,47 +372,6 @@ class SearchIndex(Saveable):
 
     # -- saving -----------------------------------------------------------------------------
 
-    def save(
-        self, path: Any, *, precision: str | None = DEFAULT_PRECISION, keep_moments: bool = False
-    ) -> None:
-        """Save the index and its model to a folder; ``dcot.load`` reads it.
-
-        The folder holds numbers and text, never code, and saving is atomic. Documents that other
-        threads add meanwhile are not saved. ``dcot.load(path, mmap=True)`` leaves the vectors on
-        disk until they are used.
-
-        Parameters
-        ----------
-        path : str or path
-            The folder. It is created if needed; an existing one must be empty or hold a model.
-        precision : {"float16", "int8"} or None
-            Save vectors and weights in 16 or 8 bits; they are float32 after loading, and scores
-            differ in their last digits. None keeps their precision.
-        keep_moments : bool
-            Also save the moments of the model, see ``DCoT.save``.
-
-        Raises
-        ------
-        ModelFolderError
-            If the folder contains other files or cannot be written.
-        InvalidTypeError
-            If the model of the index is not one of dcot.
-        InvalidInputError
-            If the index is empty and has an embedding.
-        InvalidParameterError
-            If ``precision`` is not valid, or ``keep_moments`` is set and there are no moments.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import dcot
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     SearchIndex().add(["crude oil", "wheat harvest"]).save(folder)
-        ...     len(dcot.load(folder))
-        2
-        """
-        super().save(path, precision=precision, keep_moments=keep_moments)
-
     def _contents(self, keep_moments: bool) -> Contents:
         with self._lock:
             now = self._snapshot = self._snapshot.compacted()
@@ -459,8 +433,7 @@ class SearchIndex(Saveable):
         if known is not None:
             return known, known.of(batch.texts, X)
         source = source_of(self.embedding, self._encoder, None, X, as_texts(batch.texts), terms)
-        rows = np.arange(len(batch))
-        learned, vectors = source.learn(rows)
+        learned, vectors = source.learn(np.arange(len(batch)))
         return replace(learned, weight=EMBEDDING_WEIGHTS[0]), vectors
 
     def _attach_encoder(self, encoder: Any) -> Self:
@@ -519,9 +492,8 @@ def _is_fitted(model: Transformer) -> bool:
     from sklearn.utils.validation import check_is_fitted
 
     try:
-        check_is_fitted(model)
+        with suppress(TypeError):  # not a scikit-learn estimator: assume it is fitted
+            check_is_fitted(model)
     except NotFittedError:
         return False
-    except TypeError:  # not a scikit-learn estimator: assume it is fitted
-        return True
     return True

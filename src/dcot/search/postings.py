@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dcot.core.kernels import _compiled
 from dcot.runtime.resources import run_threads
-from dcot.text.relevance import weight_of_meaning
+from dcot.text.weighting import weight_of_meaning
 
 Array = NDArray[Any]
 
@@ -120,13 +120,15 @@ class Postings:
     def frequencies(self, terms: Array, live: Array) -> Array:
         """Number of live documents that have each of these terms."""
         total = np.zeros(len(terms), dtype=np.int64)
+        all_live = bool(live.all())
         for segment in self.segments:
             indptr = segment.widened(int(terms.max(initial=0)) + 1)
-            if live.all():
-                total += indptr[terms + 1] - indptr[terms]
-            else:
-                work = float(len(segment.rows))
-                run_threads(count_live, terms, indptr, segment.rows, live, total, work=work)
+            starts, ends = indptr[terms], indptr[terms + 1]
+            if all_live:
+                total += ends - starts
+                continue
+            for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
+                total[place] += np.count_nonzero(live[segment.rows[start:end]])
         return total
 
     def bm25(self, queries: Any, lengths: Array, live: Array, k1: float, b: float) -> Lexical:
@@ -158,22 +160,6 @@ class Postings:
         return Lexical(out, found.sum(axis=1) > 0, weight_of_meaning(found, mean))
 
 
-# -- compiled loops; a thread works on rows first, first + step, … --------------------------------
-
-
-@_compiled
-def count_live(
-    terms: Array, indptr: Array, rows: Array, live: Array, out: Array, first: int, step: int
-) -> None:
-    """Add to ``out`` the number of live documents that have each term."""
-    for i in range(first, len(terms), step):
-        total = 0
-        for place in range(indptr[terms[i]], indptr[terms[i] + 1]):
-            if live[rows[place]]:
-                total += 1
-        out[i] += total
-
-
 @_compiled
 def add_bm25(
     starts: Array,
@@ -189,8 +175,9 @@ def add_bm25(
 ) -> None:
     """``out[i, row] += Σ weight · count / (count + damping_row)`` over the terms of query i.
 
-    The terms of query i are those from ``starts[i]`` to ``starts[i + 1]``; the postings of term t
-    are those from ``indptr[t]`` to ``indptr[t + 1]``.
+    A thread works on the queries first, first + step, … The terms of query i are those from
+    ``starts[i]`` to ``starts[i + 1]``; the postings of term t are those from ``indptr[t]`` to
+    ``indptr[t + 1]``.
     """
     for i in range(first, len(out), step):
         line = out[i]

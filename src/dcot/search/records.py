@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dcot.errors import InvalidInputError, InvalidTypeError, ModelFormatError
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED
+from dcot.text.inputs import Texts
 
 Array = NDArray[Any]
 Id = str | int
@@ -80,16 +81,11 @@ class Records:
 class PackedColumn(Sequence[Any]):
     """Records as concatenated JSON texts, parsed when they are read."""
 
-    def __init__(self, name: str, content: Array, cuts: Array, fits: Callable[[Any], bool]) -> None:
-        self._name, self.content, self.cuts, self._fits = name, content, cuts, fits
-
-    @classmethod
-    def read(
-        cls, contents: Contents, name: str, n: int, fits: Callable[[Any], bool]
-    ) -> PackedColumn:
+    def __init__(self, contents: Contents, name: str, n: int, *kinds: type) -> None:
         """Read from the arrays of a model folder, which are not trusted."""
-        cuts = contents.offsets(f"{name}.cuts", n)
-        return cls(name, contents.array(f"{name}.bytes", (int(cuts[-1]),), "u"), cuts, fits)
+        self._name, self._kinds = name, kinds
+        self.cuts = contents.offsets(f"{name}.cuts", n)
+        self.content = contents.array(f"{name}.bytes", (int(self.cuts[-1]),), "u")
 
     def __len__(self) -> int:
         return len(self.cuts) - 1
@@ -116,7 +112,7 @@ class PackedColumn(Sequence[Any]):
             raise ModelFormatError(
                 f"the {self._name} of the index cannot be read: {error!s:.100}{DAMAGED}"
             ) from None
-        if not self._fits(value):
+        if type(value) not in self._kinds:
             raise ModelFormatError(
                 f"the {self._name} of the index have the entry {value!r:.60}{DAMAGED}"
             )
@@ -127,22 +123,8 @@ def pack(column: Sequence[Any]) -> tuple[Array, Array]:
     """Concatenated JSON texts, and the offsets between them."""
     if isinstance(column, PackedColumn):
         return column.content, column.cuts
-    texts = [json.dumps(value, sort_keys=True).encode() for value in column]
-    cuts = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in texts], out=cuts[1:])
-    return np.frombuffer(bytearray(b"".join(texts)), dtype=np.uint8), cuts
-
-
-def is_id(value: Any) -> bool:
-    return type(value) in (str, int)
-
-
-def is_metadata(value: Any) -> bool:
-    return value is None or isinstance(value, dict)
-
-
-def is_text(value: Any) -> bool:
-    return type(value) is str
+    texts = Texts.of([json.dumps(value, sort_keys=True) for value in column])
+    return texts.data, texts.bounds
 
 
 # -- input --------------------------------------------------------------------------------------

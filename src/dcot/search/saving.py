@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dcot.persistence.contents import DAMAGED, count, setting
 from dcot.persistence.saving import restored
 from dcot.search.encoding import Transformer, counter_of
 from dcot.search.postings import Postings, Segment
-from dcot.search.records import PackedColumn, Records, is_id, is_metadata, is_text, pack
+from dcot.search.records import PackedColumn, Records, pack
 from dcot.search.snapshot import Snapshot, Vectors
 from dcot.text.terms import Terms
 from dcot.vectorizer import DCoTVectorizer
@@ -91,7 +92,7 @@ def _model_contents(model: Transformer | None, keep_moments: bool) -> Contents:
 def _add_terms(contents: Contents, snapshot: Snapshot, terms: Terms) -> None:
     """Add counts, and the terms that the model does not know."""
     known = _n_known(snapshot.model)
-    extra, cuts = pack(terms.strings()[known:])
+    extra, cuts = pack(terms.to_list()[known:])
     contents.settings["extra_terms"] = len(terms) - known
     contents.arrays |= {"lengths": snapshot.lengths, "terms.bytes": extra, "terms.cuts": cuts}
     postings = snapshot.counts.merged(len(terms))
@@ -125,8 +126,8 @@ def read_index(contents: Contents) -> tuple[Snapshot, dict[str, Any]]:
     setting(parameters, "store_texts", bool)
     model = _model(contents)
     n = count(settings, "n_documents")
-    is_text_ = settings.get("is_text")
-    if not (is_text_ is None or isinstance(is_text_, bool)) or (is_text_ is None and n):
+    is_text = settings.get("is_text")
+    if not (is_text is None or isinstance(is_text, bool)) or (is_text is None and n):
         raise ModelFormatError(f"the folder does not say whether documents are texts{DAMAGED}")
     next_id = setting(settings, "next_id", int)
     if next_id < 0:
@@ -136,21 +137,21 @@ def read_index(contents: Contents) -> tuple[Snapshot, dict[str, Any]]:
         if n:
             raise ModelFormatError(f"there are documents without vectors{DAMAGED}")
         empty = Records(texts=() if stores else None)
-        return Snapshot(model, is_text_, empty, next_id=next_id), parameters
+        return Snapshot(model, is_text, empty, next_id=next_id), parameters
     vectors = contents.array("vectors", (n, count(settings, "width")))
     if vectors.dtype != np.float32:
         raise ModelFormatError(f"the vectors are {vectors.dtype}, expected float32{DAMAGED}")
     records = Records(
-        PackedColumn.read(contents, "ids", n, is_id),
-        PackedColumn.read(contents, "metadata", n, is_metadata),
-        PackedColumn.read(contents, "texts", n, is_text) if stores else None,
+        PackedColumn(contents, "ids", n, str, int),
+        PackedColumn(contents, "metadata", n, dict, NoneType),
+        PackedColumn(contents, "texts", n, str) if stores else None,
     )
-    if is_text_ is False and isinstance(model, DCoTVectorizer):
+    if is_text is False and isinstance(model, DCoTVectorizer):
         raise ModelFormatError(f"an index of features has a DCoTVectorizer{DAMAGED}")
-    terms = _read_terms(contents, model, n, parameters["layer"]) if is_text_ else {}
+    terms = _read_terms(contents, model, n, parameters["layer"]) if is_text else {}
     live = np.ones(n, dtype=np.bool_)
     return (
-        Snapshot(model, is_text_, records, live, Vectors(vectors), next_id=next_id, **terms),
+        Snapshot(model, is_text, records, live, Vectors(vectors), next_id=next_id, **terms),
         parameters,
     )
 
@@ -177,9 +178,9 @@ def _read_terms(
         raise ModelFormatError(f"an index of texts has no DCoTVectorizer{DAMAGED}")
     vocabulary = counter_of(model)
     n_extra = count(contents.settings, "extra_terms")
-    extra = list(PackedColumn.read(contents, "terms", n_extra, is_text))
+    extra = list(PackedColumn(contents, "terms", n_extra, str))
     if extra:
-        terms = [*vocabulary.terms.strings(), *extra]
+        terms = [*vocabulary.terms.to_list(), *extra]
         if len(set(terms)) != len(terms):
             raise ModelFormatError(f"the terms of the index are not distinct words{DAMAGED}")
         vocabulary = copy(vocabulary)._restore_terms(terms, n)

@@ -37,44 +37,38 @@ MIN_CAPACITY = 64  # rows
 MAX_REMOVED_SHARE = 0.5  # above this, the space of removed documents is freed
 
 
-class _Buffer:
-    """Rows of float32 with spare capacity; rows before ``used`` never change."""
-
-    def __init__(self, array: Array, used: int) -> None:
-        self.array, self.used = array, used
-
-
 class Vectors:
-    """Unit rows; adding rows rarely copies the others."""
+    """Unit rows of float32; adding rows rarely copies the others.
 
-    def __init__(self, array: Array) -> None:
-        self._buffer = _Buffer(array, len(array))
-        self._n = len(array)
+    The array has spare capacity, which snapshots share. ``used`` holds the number of its rows that
+    any of them uses; these never change.
+    """
+
+    def __init__(self, array: Array, n: int | None = None, used: list[int] | None = None) -> None:
+        self._array, self._n = array, len(array) if n is None else n
+        self._used = [self._n] if used is None else used
 
     def __len__(self) -> int:
         return self._n
 
     @property
     def array(self) -> Array:
-        return self._buffer.array[: self._n]
+        return self._array[: self._n]
 
     @property
     def width(self) -> int:
-        return int(self._buffer.array.shape[1])
+        return int(self._array.shape[1])
 
     def added(self, rows: Array) -> Vectors:
         """Append rows, in the spare capacity if no other snapshot has used it."""
-        needed = self._n + len(rows)
-        buffer = self._buffer
-        if buffer.used != self._n or needed > len(buffer.array):
+        array, used, needed = self._array, self._used, self._n + len(rows)
+        if used[0] != self._n or needed > len(array):
             capacity = max(needed, self._n + self._n // 2, MIN_CAPACITY)
-            buffer = _Buffer(np.empty((capacity, self.width), dtype=np.float32), 0)
-            buffer.array[: self._n] = self.array
-        buffer.used = needed
-        buffer.array[self._n : needed] = rows
-        larger = Vectors.__new__(Vectors)
-        larger._buffer, larger._n = buffer, needed
-        return larger
+            array, used = np.empty((capacity, self.width), dtype=np.float32), [0]
+            array[: self._n] = self.array
+        used[0] = needed
+        array[self._n : needed] = rows
+        return Vectors(array, needed, used)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,16 +208,13 @@ class Snapshot:
         step = ranking.queries_at_once(len(vectors))
         parts = []
         for start in range(0, len(queries), step):
-            block = slice(start, start + step)
-            words = self.counts.bm25(counts[block], self.lengths, self.live, search.k1, search.b)
+            some = slice(start, start + step)
+            words = self.counts.bm25(counts[some], self.lengths, self.live, search.k1, search.b)
             if search.share == 0:
                 parts.append(ranking.by_words(words, search.allowed, k))
-            else:
-                parts.append(
-                    ranking.by_both(
-                        vectors, rows[block], words, self.live, search.allowed, search.share, k
-                    )
-                )
+                continue
+            masks = (self.live, search.allowed)
+            parts.append(ranking.by_both(vectors, rows[some], words, *masks, search.share, k))
         return ranking.joined(parts)
 
     def rank_like(self, row: int, allowed: Array, k: int) -> Ranking:

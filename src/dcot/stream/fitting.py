@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.runtime.progress import announce
 from dcot.stream import Passes, Source
-from dcot.stream.packed import NotPositiveError, PackedScatter, SparseScatter
+from dcot.stream.packed import PackedScatter, SparseScatter
 from dcot.stream.passes import AttachWeights, Block, ReadBlock
 from dcot.stream.sums import (
     ColumnsSum,
@@ -126,14 +126,15 @@ def _compressed(made: Representation, blocks: Passes, options: FitOptions) -> Re
     return made.compressed_on(together.X, together.weights, options.n_components, generator)
 
 
+@dataclass
 class _Fit:
-    def __init__(
-        self, blocks: Passes, d: int, dtype: Any, options: FitOptions, sparse_parts: bool
-    ) -> None:
-        self.blocks, self.d, self.dtype, self.options = blocks, d, dtype, options
-        self.sparse_parts = sparse_parts
-        self.moments: Moments | None = None
-        self.n_passes = 0
+    blocks: Passes
+    d: int
+    dtype: Any
+    options: FitOptions
+    sparse_parts: bool
+    moments: Moments | None = None
+    n_passes: int = 0
 
     def run(self, corpus: CorpusSize | None) -> FittedDCoT:
         options = self.options
@@ -176,7 +177,8 @@ class _Fit:
         spent = time.perf_counter() - begun
         assert self.moments is not None
         frequency = self.moments.document_frequency
-        return CorpusSize(self.d, size.n, size.nnz, size.pairs, frequency, spent)
+        n, nnz, pairs = size.tolist()
+        return CorpusSize(self.d, n, nnz, pairs, frequency, spent)
 
     def _check_passes(self) -> None:
         """Reject an iterator before it is read, if one pass is not enough."""
@@ -273,20 +275,8 @@ class _Fit:
         return np.asarray(total / size)
 
 
-class ScaledScatter(Protocol):
-    """The matrix S = B^-½ C B^-½ of the first layer's system, in any storage."""
-
-    def times(self, dense: Array) -> Array:
-        """S times a dense matrix."""
-        ...
-
-    def columns(self, chosen: Array) -> Array:
-        """Some columns of S."""
-        ...
-
-
 class _PassScatter:
-    """The matrix S without storage: its products are passes over the documents."""
+    """The matrix S = B^-½ C B^-½ without storage: its products are passes over the documents."""
 
     def __init__(self, passes: _Fit, mean: Array, root: Array) -> None:
         self.passes, self.mean = passes, mean
@@ -302,6 +292,9 @@ class _PassScatter:
         found *= self.root[:, None]
         found *= self.root[chosen]
         return found
+
+
+ScaledScatter = PackedScatter | SparseScatter | _PassScatter
 
 
 def _by_cg(
@@ -345,7 +338,7 @@ def _by_cholesky(
     shift = matrix.dtype.type(system.shift / system.keep)
     try:
         matrix.factorise(shift, lambda part: say(0.9 * part))
-    except NotPositiveError:
+    except np.linalg.LinAlgError:
         raise InvalidInputError(
             f"the system is singular to {matrix.dtype}: set dtype='float64', or raise noise "
             f"({1 - system.keep:g}), shrinkage or ridge"

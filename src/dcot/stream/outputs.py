@@ -8,7 +8,7 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,17 +38,6 @@ class Checkpoint:
         self.batches = self.rows = self.checksum = 0
 
 
-class Writer(Protocol):
-    """Writes rows of features in order; ``cut`` removes all rows from a given one on."""
-
-    def start(self, rows: int) -> None: ...
-    def write(self, features: Array, first: int) -> None: ...
-    def cut(self, rows: int) -> None: ...
-    def sync(self) -> None: ...
-    def finish(self, rows: int) -> None: ...
-    def close(self) -> None: ...
-
-
 def partial(path: Path) -> Path:
     """Return the path of an output that is not complete."""
     return path.with_name(path.name + ".partial")
@@ -65,7 +54,11 @@ def reason_of(error: OSError) -> str:
 
 
 class Npy:
-    """An ``.npy`` file with a header of fixed length."""
+    """An ``.npy`` file with a header of fixed length.
+
+    It has the methods of ``Parquet``: rows are written in order, and ``cut`` removes all rows from
+    a given one on.
+    """
 
     def __init__(self, path: Path, checkpoint: Checkpoint, names: list[str]) -> None:
         self.path, self.checkpoint = path, checkpoint
@@ -175,3 +168,6 @@ class Parquet:
 
     def close(self) -> None:
         """Do nothing: no file stays open."""
+
+
+Writer = Npy | Parquet

@@ -17,13 +17,9 @@ from numpy.typing import NDArray
 
 from dcot.runtime.progress import quiet
 from dcot.runtime.resources import run_threads
-from dcot.stream.sums import panels_of
+from dcot.stream.sums import add_to, panels_of
 
 Array = NDArray[Any]
-
-
-class NotPositiveError(ArithmeticError):
-    """The matrix is singular, up to rounding."""
 
 
 class PackedScatter:
@@ -42,10 +38,8 @@ class PackedScatter:
         cls, totals: Sequence[Any], bounds: Sequence[tuple[int, int]], dtype: Any
     ) -> PackedScatter:
         """Build from the totals of panel sums: arrays, or lists of parts, which are emptied."""
-        panels = []
-        for total, (start, stop) in zip(totals, bounds, strict=True):
-            panels.append(_dense(total, (stop - start, stop), dtype))
-        return cls(panels)
+        shapes = [(stop - start, stop) for start, stop in bounds]
+        return cls([_dense(*each, dtype) for each in zip(totals, shapes, strict=True)])
 
     @property
     def d(self) -> int:
@@ -94,7 +88,10 @@ class PackedScatter:
     # -- Cholesky: L Lᵀ = this + shift · I ------------------------------------------------------
 
     def factorise(self, shift: float, progress: Callable[[float], None] = quiet) -> None:
-        """Replace the matrix plus ``shift`` on its diagonal by its factor L."""
+        """Replace the matrix plus ``shift`` on its diagonal by its factor L.
+
+        A matrix that is singular up to rounding raises a ``LinAlgError``.
+        """
         for k, (start, stop) in enumerate(self.bounds):
             panel = self.panels[k]
             np.einsum("ii->i", panel[:, start:stop])[:] += self.dtype.type(shift)
@@ -107,11 +104,7 @@ class PackedScatter:
             square = panel[:, start:stop]
             if start:
                 square -= panel[:, :start] @ panel[:, :start].T
-            try:
-                factor = scipy.linalg.cholesky(square, lower=True, check_finite=False)
-            except scipy.linalg.LinAlgError as error:
-                raise NotPositiveError(str(error)) from error
-            square[:] = factor
+            square[:] = scipy.linalg.cholesky(square, lower=True, check_finite=False)
             progress((stop / self.d) ** 3)
 
     def solve(self, right: Array) -> Array:
@@ -144,12 +137,7 @@ def _dense(total: Any, shape: tuple[int, int], dtype: Any) -> Array:
     out: Any = largest.toarray() if sp.issparse(largest) else np.require(largest, None, ["C", "W"])
     del largest
     while total:
-        part = total.pop()
-        if sp.issparse(part):
-            rows = np.repeat(np.arange(shape[0]), np.diff(part.indptr))
-            out[rows, part.indices] += part.data
-        else:
-            out += part
+        add_to(out, total.pop())
     return np.ascontiguousarray(out)
 
 

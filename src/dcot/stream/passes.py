@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -147,52 +147,43 @@ class Passes(Protocol):
     @property
     def progress(self) -> Progress:
         """Called with the progress of a pass."""
-        ...
 
     @property
     def rereadable(self) -> bool:
         """Whether more than one pass is possible."""
-        ...
 
     @property
     def skipped(self) -> dict[str, str]:
         """Names of the parts skipped so far, each with the reason."""
-        ...
 
     def totals(self, sums: Sequence[Sum], message: str) -> list[Any]:
         """Return the totals of several sums, in one pass."""
-        ...
 
     def map(self, function: Callable[[Any], Any]) -> Passes:
         """Return passes that apply a function to each batch first."""
-        ...
 
     def first(self) -> Any:
         """Return the first batch that has documents."""
-        ...
 
 
+@dataclass(eq=False)
 class LocalPasses:
     """Passes in this process, one batch after the other.
 
-    Parameters
+    Attributes
     ----------
     source : the source of the documents
     progress : called with the progress of a pass
     steps : functions applied to every batch
     n_weights : number of weights, if documents have weights: one for each document
+    counted : documents in each pass; shared with the result of ``map``
     """
 
-    def __init__(
-        self,
-        source: Source,
-        progress: Progress = silent,
-        steps: tuple[Callable[[Any], Any], ...] = (),
-        n_weights: int | None = None,
-    ) -> None:
-        self.source, self.progress, self.steps = source, progress, steps
-        self.n_weights = n_weights
-        self.counted: list[int] = []  # documents in each pass; shared with the result of ``map``
+    source: Source
+    progress: Progress = silent
+    steps: tuple[Callable[[Any], Any], ...] = ()
+    n_weights: int | None = None
+    counted: list[int] = field(default_factory=list)
 
     @property
     def rereadable(self) -> bool:
@@ -203,9 +194,7 @@ class LocalPasses:
         return self.source.skipped
 
     def map(self, function: Callable[[Any], Any]) -> Self:
-        mapped = type(self)(self.source, self.progress, (*self.steps, function), self.n_weights)
-        mapped.counted = self.counted
-        return mapped
+        return replace(self, steps=(*self.steps, function))
 
     def first(self) -> Any:
         if isinstance(self.source, Once):

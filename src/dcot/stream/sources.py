@@ -5,7 +5,9 @@ from __future__ import annotations
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -161,8 +163,7 @@ class Repeatable(Source):
                 "every call, as in lambda: read(path)"
             )
         self._last = made
-        for number, documents in enumerate(_grouped(made)):
-            yield f"batch {number}", lambda documents=documents: iter([documents])  # type: ignore[misc]
+        return _numbered(made)
 
 
 class Once(Source):
@@ -204,8 +205,13 @@ class Once(Source):
                 "new iterator each time"
             )
         self.started = True
-        for number, documents in enumerate(_grouped(self.iterator)):
-            yield f"batch {number}", lambda documents=documents: iter([documents])  # type: ignore[misc]
+        return _numbered(self.iterator)
+
+
+def _numbered(items: Iterable[Any]) -> Iterator[tuple[str, Reader]]:
+    """Yield the batches of an iterable as units of a source."""
+    for number, documents in enumerate(_grouped(items)):
+        yield f"batch {number}", partial(iter, [documents])
 
 
 def _grouped(items: Iterable[Any]) -> Iterator[Any]:
@@ -276,7 +282,7 @@ class Blocks(Source):
 
     def units(self) -> Iterator[tuple[str, Reader]]:
         for number, block in enumerate(self.blocks):
-            yield f"block {number}", lambda block=block: _slices(block)  # type: ignore[misc]
+            yield f"block {number}", partial(_slices, block)
 
 
 def _entries(block: Any) -> int:
@@ -323,22 +329,20 @@ class NpzFiles(Source):
         self.paths = [Path(path) for path in given]
         if not self.paths:
             raise InvalidInputError("the list of .npz files is empty: give at least one")
-        self._count()
-
-    def _count(self) -> None:
-        """Count documents and values without reading the data; skip files that cannot be read."""
-        n = entries = 0
+        self.n_documents = self.n_entries = 0
         for path in self.paths:
-            try:
+            with suppress(InvalidInputError, OSError):  # reported when it is read
                 matrix = mapped_csr(path)
-            except (InvalidInputError, OSError):
-                continue
-            n, entries = n + matrix.n, entries + matrix.nnz
-        self.n_documents, self.n_entries = n, entries
+                self.n_documents += matrix.n
+                self.n_entries += matrix.nnz
 
     def units(self) -> Iterator[tuple[str, Reader]]:
         for path in self.paths:
-            yield str(path), lambda path=path: mapped_csr(path).slices()  # type: ignore[misc]
+            yield str(path), partial(_mapped_slices, path)
+
+
+def _mapped_slices(path: Path) -> Iterator[Any]:
+    return mapped_csr(path).slices()
 
 
 class mapped_csr:  # noqa: N801 - used like a function

@@ -23,24 +23,13 @@ CELLS_PER_PAIR = 32  # with fewer pairs than one per 32 cells, pairs are listed 
 PAGE_BYTES = 4096  # smallest memory page of an operating system
 
 
-@dataclass
-class Size:
-    """Numbers of rows, of values, and of pairs of terms in a document."""
-
-    n: int = 0
-    nnz: int = 0
-    pairs: float = 0.0
-
-    @classmethod
-    def of(cls, X: Matrix) -> Size:
-        if not sp.issparse(X):
-            n, d = X.shape
-            return cls(n, n * d, n * d * (d + 1) / 2)
-        lengths = np.diff(X.indptr).astype(np.float64)
-        return cls(X.shape[0], int(X.nnz), float(lengths @ (lengths + 1)) / 2)
-
-    def __add__(self, other: Size) -> Size:
-        return Size(self.n + other.n, self.nnz + other.nnz, self.pairs + other.pairs)
+def size_of(X: Matrix) -> Array:
+    """Return the numbers of rows, of values, and of pairs of terms in a document."""
+    if not sp.issparse(X):
+        n, d = X.shape
+        return np.array([n, n * d, n * d * (d + 1) / 2])
+    lengths = np.diff(X.indptr).astype(np.float64)
+    return np.array([X.shape[0], X.nnz, float(lengths @ (lengths + 1)) / 2])
 
 
 class MomentsSum:
@@ -54,7 +43,7 @@ class MomentsSum:
         entries = (X.nnz if sp.issparse(X) else X.size) / max(X.shape[0], 1)
         for rows in row_blocks(X.shape[0], 32 * entries):  # Moments makes copies of them
             part = block.rows(rows.start, rows.stop)
-            total = self.merge(total, (Moments.of(part.X, part.weights), Size.of(part.X)))
+            total = self.merge(total, (Moments.of(part.X, part.weights), size_of(part.X)))
         return total
 
     def merge(self, left: Any, right: Any) -> Any:
@@ -69,16 +58,16 @@ def panels_of(d: int, rows: int | None = None) -> list[tuple[int, int]]:
     return [(start, min(start + rows, d)) for start in range(0, d, rows)]
 
 
-class ArraySum:
-    """A sum whose totals are arrays, merged in place."""
+class PlainSum:
+    """A sum whose totals can be added, in place if they are arrays or lists."""
 
-    def merge(self, left: Array, right: Array) -> Array:
+    def merge(self, left: Any, right: Any) -> Any:
         left += right
         return left
 
 
 @dataclass
-class PanelSum(ArraySum):
+class PanelSum(PlainSum):
     """Rows ``start:stop`` of the lower triangle of Σ x xᵀ, as a dense array."""
 
     start: int
@@ -204,13 +193,21 @@ def added(left: Any, right: Any) -> Any:
     if sp.issparse(left) and sp.issparse(right):
         return _smaller(left + right)
     dense, sparse = (right.copy(), left) if sp.issparse(left) else (left.copy(), right)
-    rows = np.repeat(np.arange(sparse.shape[0]), np.diff(sparse.indptr))
-    dense[rows, sparse.indices] += sparse.data
+    add_to(dense, sparse)
     return dense
 
 
+def add_to(dense: Array, part: Any) -> None:
+    """Add a matrix, sparse or dense, to a dense one in place."""
+    if sp.issparse(part):
+        rows = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+        dense[rows, part.indices] += part.data
+    else:
+        dense += part
+
+
 @dataclass
-class ProductSum(ArraySum):
+class ProductSum(PlainSum):
     """``X_cᵀ X_c V`` for a dense V, d × w."""
 
     dense: Array
@@ -229,7 +226,7 @@ class ProductSum(ArraySum):
 
 
 @dataclass
-class ColumnsSum(ArraySum):
+class ColumnsSum(PlainSum):
     """``X_cᵀ X_c[:, P]``: the right-hand sides."""
 
     targets: Array
@@ -264,7 +261,7 @@ def add_transposed(total: Array, X: Matrix, dense: Array) -> Array:
 
 
 @dataclass
-class OutputsSum:
+class OutputsSum(PlainSum):
     """Sums over the outputs of the last layer, around ``origin``."""
 
     layers: Sequence[Layer]
@@ -277,9 +274,6 @@ class OutputsSum:
         for Z, weights in _outputs(self.layers, block):
             total = total.plus(Z, weights, self.origin.astype(Z.dtype))
         return total
-
-    def merge(self, left: OutputsTotal, right: OutputsTotal) -> OutputsTotal:
-        return left + right
 
 
 @dataclass
@@ -312,7 +306,7 @@ def _outputs(layers: Sequence[Layer], block: Block) -> Iterator[tuple[Array, Arr
         yield Z, None if block.weights is None else block.weights[rows]
 
 
-class CountSum:
+class CountSum(PlainSum):
     """The number of documents."""
 
     def empty(self) -> int:
@@ -321,12 +315,9 @@ class CountSum:
     def add(self, total: int, block: Block) -> int:
         return total + block.shape[0]
 
-    def merge(self, left: int, right: int) -> int:
-        return left + right
-
 
 @dataclass
-class RowsSum:
+class RowsSum(PlainSum):
     """Documents chosen by their position in the corpus, few enough to fit in memory."""
 
     chosen: Array
@@ -341,6 +332,3 @@ class RowsSum:
             weights = None if block.weights is None else block.weights[mine]
             total.append((block.start, block.X[mine], weights))
         return total
-
-    def merge(self, left: list[Any], right: list[Any]) -> list[Any]:
-        return left + right

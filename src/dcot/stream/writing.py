@@ -76,8 +76,7 @@ def write_features(
         if isinstance(error, DcotError):
             raise
         raise OutputError(f"{path!s:.100} cannot be written: {reason_of(error)}") from error
-    make = Npy if kind == "npy" else Parquet
-    writer: Writer = make(path, saved, names)
+    writer = (Npy if kind == "npy" else Parquet)(path, saved, names)
     try:
         writer.start(saved.rows)
         if saved.rows:
@@ -168,7 +167,7 @@ def checksum(documents: Any, before: int = 0) -> int:
     """Return a checksum of a batch of texts or rows and of the batches before it."""
     before = zlib.crc32(str(count_of(documents)).encode(), before)
     if getattr(documents, "ndim", 1) != 2:
-        return zlib.crc32(_joined(documents), before)
+        return zlib.crc32("\0".join(map(str, documents)).encode("utf-8", "surrogatepass"), before)
     if sp.issparse(documents):
         check_indices(documents)
         rows = sp.csr_array(documents)
@@ -179,10 +178,6 @@ def checksum(documents: Any, before: int = 0) -> int:
     for array in arrays:
         before = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, before)
     return before
-
-
-def _joined(texts: Any) -> bytes:
-    return "\0".join(map(str, texts)).encode("utf-8", "surrogatepass")
 
 
 def _write_batch(

@@ -1,33 +1,44 @@
-"""Find the terms of texts: lower case, accents, tokens, stop words, n-grams.
+r"""Find the terms of texts: lower case, accents, tokens, stop words, n-grams.
 
 An :class:`Analysis` defines how texts are split. :meth:`Analysis.spans` turns a slice of documents
 into a buffer of bytes and, per document, the spans of its terms in the buffer.
+
+Token patterns that are runs of one class of characters, such as the default pattern, ``[a-z]{3,}``
+or ``\S+``, are found by a compiled loop, and all others by Python's ``re``. Both ways find the same
+tokens.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cache, lru_cache
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dcot.errors import InvalidInputError, InvalidTypeError, OutOfMemoryError
+from dcot.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+    OutOfMemoryError,
+)
 from dcot.text import kernels_bytes, kernels_terms
-from dcot.text.batch import Texts
-from dcot.text.patterns import CAPITAL_SIGMA, RunPattern, TokenPattern, lower_table, space_table
-from dcot.text.terms import Terms
+from dcot.text.inputs import Bytes, Ints, Texts
+from dcot.text.terms import Int32s, Terms
 
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
 Analyzer = Callable[[str], Iterable[str]]
+BoolTable = npt.NDArray[np.bool_]
+ByteTable = npt.NDArray[np.uint8]
 
+DEFAULT_PATTERN = r"(?u)\b\w\w+\b"
+UNICODE_PATTERN = "unicode"
+MAX_PATTERN_CHARACTERS = 10_000
 _MAX_SLICE_BYTES = 2**29  # spans are 32-bit, and lower-casing and padding may triple the size
-_SIGMA = CAPITAL_SIGMA.encode()
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ class Analysis:
         if not self.lowercase:
             return _copied(documents)
         data, bounds = _joined(documents)
-        if _SIGMA in data:
+        if CAPITAL_SIGMA.encode() in data:
             lowered = [doc.lower() for doc in documents.to_list()]
             return _copied(Texts.of(lowered))
         text = np.frombuffer(data, dtype=np.uint8)
@@ -171,17 +182,12 @@ def _copied(texts: Texts) -> tuple[Bytes, Ints]:
     return np.frombuffer(data, dtype=np.uint8).copy(), bounds
 
 
-def _flat_spans(tokens: Texts, first: Ints) -> Spans:
-    text, bounds = _copied(tokens)
-    cuts = bounds.astype(np.int32)
-    return Spans(text, cuts[:-1].copy(), cuts[1:].copy(), first)
-
-
 def _spans_of_lists(lists: list[list[str]]) -> Spans:
     first = np.zeros(len(lists) + 1, dtype=np.int64)
     np.cumsum([len(tokens) for tokens in lists], out=first[1:])
-    flat = [token for tokens in lists for token in tokens]
-    return _flat_spans(_column("analyzer", flat), first)
+    text, bounds = _copied(_column("analyzer", list(chain.from_iterable(lists))))
+    cuts = bounds.astype(np.int32)
+    return Spans(text, cuts[:-1].copy(), cuts[1:].copy(), first)
 
 
 def _column(function: str, strings: list[str]) -> Texts:
@@ -207,3 +213,201 @@ def _checked_tokens(tokens: Any) -> list[str]:
                 "convert its terms with str()"
             )
     return result
+
+
+# -- tables of characters --------------------------------------------------------------------------
+
+
+N_CHARACTERS = 0x110000
+CAPITAL_I_WITH_DOT = "\u0130"  # the one character whose lower case is two characters
+CAPITAL_SIGMA = "\u03a3"  # the one character whose lower case depends on its neighbours
+JOINERS = "\u200c\u200d"  # zero width non-joiner and joiner: inside Persian and Indic words
+
+# Bits of a token table, read by kernels_bytes.word_spans.
+INSIDE = 1  # part of a run of token characters
+START = 2  # a token may begin here
+END = 4  # a token may end here
+VETO = 8  # a run that contains it is not a token
+
+
+@cache
+def all_characters() -> str:
+    """Return all code points in order, including surrogates, as one string."""
+    codes = np.arange(N_CHARACTERS, dtype="<u4")
+    return codes.tobytes().decode("utf-32-le", "surrogatepass")
+
+
+@lru_cache(maxsize=32)  # patterns come from users, and a table takes a megabyte
+def members(one_character_pattern: str) -> BoolTable:
+    """Return which characters match a one-character pattern, such as ``\\w`` or ``(?a:\\d)``."""
+    table = np.zeros(N_CHARACTERS, dtype=np.bool_)
+    for run in re.finditer(f"(?:{one_character_pattern})+", all_characters()):
+        table[run.start() : run.end()] = True
+    table.flags.writeable = False
+    return table
+
+
+@cache
+def marks() -> BoolTable:
+    """Return which characters are combining marks: vowel signs, accents, variation selectors.
+
+    Only the planes that have marks are searched; a test checks the others.
+    """
+    table = np.zeros(N_CHARACTERS, dtype=np.bool_)
+    for start, stop in ((0, 0x20000), (0xE0000, 0xF0000)):
+        is_mark = (unicodedata.category(chr(code))[0] == "M" for code in range(start, stop))
+        table[start:stop] = np.fromiter(is_mark, dtype=np.bool_, count=stop - start)
+    table.flags.writeable = False
+    return table
+
+
+@cache
+def lower_table() -> npt.NDArray[np.uint32]:
+    """Return the lower case of each character, up to the last that has one.
+
+    Two characters do not fit in the table: the kernel handles ``CAPITAL_I_WITH_DOT``, and texts
+    with ``CAPITAL_SIGMA`` are lowered with ``str.lower``.
+    """
+    special = [ord(CAPITAL_I_WITH_DOT), ord(CAPITAL_SIGMA)]
+    codes = np.delete(np.arange(N_CHARACTERS, dtype="<u4"), special)
+    text = codes.tobytes().decode("utf-32-le", "surrogatepass")
+    lowered = np.frombuffer(text.lower().encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    changed = codes[codes != lowered]
+    table = np.arange(int(changed.max()) + 1, dtype=np.uint32)
+    table[changed] = lowered[codes != lowered]
+    return table
+
+
+@cache
+def space_table() -> ByteTable:
+    """Return a table with 1 for whitespace, as in ``str.isspace``, ``\\s`` and ``str.split``."""
+    return members(r"\s").astype(np.uint8)
+
+
+def run_table(good: BoolTable, inside: BoolTable) -> ByteTable:
+    """Return a table for tokens that are runs of ``inside`` characters, all of them ``good``."""
+    table = np.zeros(N_CHARACTERS, dtype=np.uint8)
+    table[inside] = INSIDE | VETO
+    table[good & inside] = INSIDE | START | END
+    return table
+
+
+@cache
+def unicode_word_table() -> ByteTable:
+    """Return a table for words that start with a word character and may contain marks and joiners.
+
+    A word does not end with a joiner.
+    """
+    table = np.zeros(N_CHARACTERS, dtype=np.uint8)
+    table[marks()] = INSIDE | END
+    table[[ord(joiner) for joiner in JOINERS]] = INSIDE
+    table[members(r"\w")] = INSIDE | START | END
+    return table
+
+
+# -- token patterns -------------------------------------------------------------------------------
+
+# One class of characters, and its repeat.
+_PIECE = re.compile(
+    r"""
+    (?P<members> \\[wWdDsS] | \[ \^? \]? (?: \\. | [^\\\[\]] )* \] | [^\W_] | \. )
+    (?P<repeat> \+ | \* | \{\d+(?:,\d*)?\} )?
+    (?![+*?{])                                # neither lazy nor possessive
+    """,
+    re.VERBOSE,
+)
+_FLAGS = re.compile(r"\(\?([aus]+)\)")
+
+
+@dataclass(frozen=True)
+class RunPattern:
+    """Tokens that are runs of characters, given by the bits in ``table``."""
+
+    table: ByteTable
+    shortest: int
+
+
+TokenPattern = RunPattern | re.Pattern[str]
+
+
+@lru_cache(maxsize=16)  # the tables are large, and ``transform`` is called often
+def compile_pattern(token_pattern: str, min_word_length: int | None = None) -> TokenPattern:
+    r"""Return the pattern as runs of characters if possible, else compiled by ``re``.
+
+    >>> compile_pattern(r"[a-z]+").shortest
+    1
+    >>> compile_pattern(r"\w+(?=!)")
+    re.compile('\\w+(?=!)')
+    """
+    if token_pattern == UNICODE_PATTERN:
+        return RunPattern(unicode_word_table(), 2 if min_word_length is None else min_word_length)
+    if min_word_length is not None:
+        if token_pattern != DEFAULT_PATTERN:
+            raise InvalidParameterError(
+                f"min_word_length={min_word_length} works with the default token_pattern or with "
+                f'"unicode", got token_pattern={_shown(token_pattern)}: write the length into the '
+                r"pattern, as in r'\b\w{3,}\b'"
+            )
+        token_pattern = rf"(?u)\b\w{{{min_word_length},}}\b"
+    python = _compiled(token_pattern)
+    return _as_run(token_pattern) or python
+
+
+def _compiled(token_pattern: str) -> re.Pattern[str]:
+    if len(token_pattern) > MAX_PATTERN_CHARACTERS:
+        raise InvalidParameterError(
+            f"token_pattern has {len(token_pattern):,} characters, more than the "
+            f"{MAX_PATTERN_CHARACTERS:,} allowed: use a function as analyzer instead"
+        )
+    try:
+        python = re.compile(token_pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InvalidParameterError(
+            f"token_pattern={_shown(token_pattern)} is not a regular expression: {error}"
+        ) from None
+    if python.groups > 1:
+        raise InvalidParameterError(
+            f"token_pattern={_shown(token_pattern)} has {python.groups} capturing groups, expected "
+            "at most one: write (?:...) for groups that only group"
+        )
+    return python
+
+
+def _as_run(token_pattern: str) -> RunPattern | None:
+    r"""Return the pattern as runs of one class, with ``\b`` on both sides or on none, or None."""
+    flags = _FLAGS.match(token_pattern)
+    body = token_pattern[flags.end() :] if flags else token_pattern
+    bounded = len(body) > 4 and body.startswith(r"\b") and body.endswith(r"\b")
+    pieces = _pieces(body[2:-2] if bounded else body)
+    shortest = sum(low for _, low, _ in pieces)
+    endless = any(high is None for _, _, high in pieces)
+    if len({characters for characters, _, _ in pieces}) != 1 or not endless or not shortest:
+        return None
+    scope = "".join(flag for flag in "as" if flags and flag in flags[1])
+    good, word = members(f"(?{scope}:{pieces[0][0]})"), members(rf"(?{scope}:\w)")
+    if bounded and (good & ~word).any():
+        return None
+    return RunPattern(run_table(good, word if bounded else good), shortest)
+
+
+def _pieces(body: str) -> list[tuple[str, int, int | None]]:
+    """Return the classes of a pattern with their minimum and maximum repeats.
+
+    The list is empty if the pattern has anything else.
+    """
+    pieces: list[tuple[str, int, int | None]] = []
+    position = 0
+    while position < len(body):
+        piece = _PIECE.match(body, position)
+        if piece is None:
+            return []
+        repeat = {"+": "{1,}", "*": "{0,}", None: "{1}"}.get(piece["repeat"], piece["repeat"])
+        low, comma, high = repeat[1:-1].partition(",")
+        pieces.append((piece["members"], int(low), int(high or low) if high or not comma else None))
+        position = piece.end()
+    return pieces
+
+
+def _shown(token_pattern: str) -> str:
+    shown = repr(token_pattern)
+    return shown if len(shown) <= 200 else shown[:200] + "…"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from operator import length_hint
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,12 +16,9 @@ from sklearn.utils import check_array, metadata_routing
 from dcot.core.centred import canonical
 from dcot.errors import InvalidInputError, InvalidTypeError, not_fitted
 from dcot.text import counting, inputs, options
-from dcot.text.analysis import Analysis
+from dcot.text.analysis import DEFAULT_PATTERN, Analysis
 from dcot.text.counting import RowStore
-from dcot.text.patterns import DEFAULT_PATTERN
-from dcot.text.terms import Terms
-
-Int32s = npt.NDArray[np.int32]
+from dcot.text.terms import Int32s, Terms
 
 
 class TermCounter(TransformerMixin, BaseEstimator):
@@ -145,7 +143,8 @@ class TermCounter(TransformerMixin, BaseEstimator):
             self._terms = options.fixed_terms(self.vocabulary)
             self.n_documents_ = sum(map(len, inputs.batches(raw_documents)))
         else:
-            self._learn(raw_documents)
+            learned = counting.learn(raw_documents, self._analysis(), self.n_threads)
+            self._fit_learned(learned)
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> sparse.csr_matrix:
@@ -166,13 +165,12 @@ class TermCounter(TransformerMixin, BaseEstimator):
             matrix = self.transform(raw_documents)
             self.n_documents_ = matrix.shape[0]
             return matrix
-        store = RowStore(self.dtype, inputs.number_of(raw_documents))
-        learned, kept = self._learn(raw_documents, store)
+        store = RowStore(self.dtype, length_hint(raw_documents))
+        learned = counting.learn(raw_documents, self._analysis(), self.n_threads, store)
+        kept = self._fit_learned(learned)
         columns = np.full(len(learned.terms), -1, dtype=np.int32)
         columns[kept] = np.arange(len(kept), dtype=np.int32)
-        by_table = [columns[numbers] for numbers in learned.numbers]
-        store.renumber(by_table, len(kept), self.n_threads)
-        return self._finished(store.matrix(len(kept)))
+        return self._renumbered(store, learned, columns)
 
     def transform(self, raw_documents: Any) -> sparse.csr_matrix:
         """Count the terms of the vocabulary; unknown terms are skipped.
@@ -191,8 +189,8 @@ class TermCounter(TransformerMixin, BaseEstimator):
         >>> TermCounter().fit(["crude oil"]).transform(["oil and oil", "opec"]).toarray().tolist()
         [[0, 2], [0, 0]]
         """
-        terms = self._known_terms()
-        store = RowStore(self.dtype, inputs.number_of(raw_documents))
+        terms = self.terms
+        store = RowStore(self.dtype, length_hint(raw_documents))
         counting.look_up(raw_documents, self._analysis(), terms, store, self.n_threads)
         return self._finished(store.matrix(len(terms)))
 
@@ -233,8 +231,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         if first:
             self._fit_learned(learned, growing=True)
             return self
-        new = learned.terms.take(learned.terms.unknown_in(self._terms))
-        self._terms = self._terms.followed_by(new.take(new.sorted_order()))
+        self._terms, _ = self._terms.extended(learned.terms)
         self.n_documents_ += learned.n_documents
         return self
 
@@ -250,19 +247,19 @@ class TermCounter(TransformerMixin, BaseEstimator):
         """
         if self.vocabulary is not None or not self.grow_vocabulary:
             return self, self.transform(texts)
-        known, larger = self._known_terms(), copy(self)
-        store = RowStore(self.dtype, inputs.number_of(texts))
+        known, larger = self.terms, copy(self)
+        store = RowStore(self.dtype, length_hint(texts))
         learned = counting.learn(texts, self._analysis(), self.n_threads, store)
-        columns = known.find(learned.terms)
-        unknown = np.flatnonzero(columns < 0)
-        if len(unknown):
-            new = learned.terms.take(unknown)
-            order = new.sorted_order()
-            columns[unknown[order]] = len(known) + np.arange(len(order), dtype=np.int32)
-            larger._terms = known.followed_by(new.take(order))
+        larger._terms, columns = known.extended(learned.terms)
+        return larger, larger._renumbered(store, learned, columns)
+
+    def _renumbered(
+        self, store: RowStore, learned: counting.Learned, columns: Int32s
+    ) -> sparse.csr_matrix:
+        """Return the rows of the store; ``columns`` has the column of each learned term, or -1."""
         by_table = [columns[numbers] for numbers in learned.numbers]
-        store.renumber(by_table, len(larger._terms), self.n_threads)
-        return larger, self._finished(store.matrix(len(larger._terms)))
+        store.renumber(by_table, len(self._terms), self.n_threads)
+        return self._finished(store.matrix(len(self._terms)))
 
     def analyze(self, text: str) -> list[str]:
         """Return the terms of one text in order, including terms not in the vocabulary.
@@ -292,7 +289,7 @@ class TermCounter(TransformerMixin, BaseEstimator):
         ModelNotFittedError
             If the counter is not fitted and has no ``vocabulary``.
         """
-        return np.array(self._known_terms().strings(), dtype=object)
+        return np.array(self.terms.to_list(), dtype=object)
 
     def inverse_transform(self, X: Any) -> list[npt.NDArray[np.object_]]:
         """Return the terms of each row of a matrix.
@@ -326,11 +323,10 @@ class TermCounter(TransformerMixin, BaseEstimator):
     @property
     def vocabulary_(self) -> dict[str, int]:
         """The column of each term."""
+        if not self.__sklearn_is_fitted__():
+            raise not_fitted(self)
         if "_vocabulary" not in self.__dict__:
-            if not self.__sklearn_is_fitted__():
-                raise not_fitted(self)
-            names = self._known_terms().strings()
-            self._vocabulary = dict(zip(names, range(len(names)), strict=True))
+            self._vocabulary = {term: column for column, term in enumerate(self._terms)}
         return self._vocabulary
 
     @property
@@ -343,11 +339,16 @@ class TermCounter(TransformerMixin, BaseEstimator):
     @property
     def terms(self) -> Terms:
         """The terms in the form that the kernels use, in the order of the columns."""
-        return self._known_terms()
+        if not hasattr(self, "_terms"):
+            if self.vocabulary is None:
+                raise not_fitted(self)
+            self._terms = options.fixed_terms(self.vocabulary)
+            self.n_documents_ = 0
+        return self._terms
 
     def _restore_terms(self, terms: Iterable[str], n_documents: int) -> Self:
         """Set the terms of a saved model, in the order of the columns, instead of fitting."""
-        self._terms = Terms.from_strings(list(terms))
+        self._terms = Terms.of(list(terms))
         self.n_documents_ = n_documents
         return self
 
@@ -372,27 +373,9 @@ class TermCounter(TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Check the parameters before any text is read; warn about those without effect."""
-        options.check_limits(self.min_df, self.max_df, self.max_features)
-        options.check_threads(self.n_threads)
-        options.check_dtype(self.dtype)
+        options.check_parameters(self.get_params(deep=False))
         options.warn_about(self.get_params(deep=False), self._analysis())
         self.__dict__.pop("_vocabulary", None)
-
-    def _known_terms(self) -> Terms:
-        if hasattr(self, "_terms"):
-            return self._terms
-        if self.vocabulary is None:
-            raise not_fitted(self)
-        self._terms = options.fixed_terms(self.vocabulary)
-        self.n_documents_ = 0
-        return self._terms
-
-    def _learn(
-        self, raw_documents: Any, store: RowStore | None = None
-    ) -> tuple[counting.Learned, Any]:
-        """Learn the terms of texts; return what was learned, and which terms are kept."""
-        learned = counting.learn(raw_documents, self._analysis(), self.n_threads, store)
-        return learned, self._fit_learned(learned)
 
     def _fit_learned(
         self, learned: counting.Learned, undercount: int = 0, *, growing: bool = False

@@ -24,11 +24,9 @@ from scipy import sparse
 from dcot.runtime.resources import n_threads as free_threads
 from dcot.text import inputs, kernels_terms
 from dcot.text.analysis import Analysis
-from dcot.text.batch import Texts
-from dcot.text.terms import Terms, TermTable
+from dcot.text.inputs import Ints, Texts
+from dcot.text.terms import Int32s, Terms, TermTable
 
-Ints = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -53,59 +51,28 @@ class Learned:
     n_stopped: int
 
 
-def _slices(documents: Any, analysis: Analysis) -> Iterator[Texts]:
-    kind = analysis.analyzer if isinstance(analysis.analyzer, str) else "word"
-    return inputs.slices(inputs.batches(documents), _SLICE_BYTES[kind])
-
-
-def _threads(analysis: Analysis, n_threads: int | None) -> int | None:
-    return 1 if analysis.runs_python else n_threads
-
-
-class _Learner:
-    """Counts slices of documents into a free table."""
-
-    def __init__(self, analysis: Analysis, keep_rows: bool) -> None:
-        self.analysis = analysis
-        self.keep_rows = keep_rows
-        self.tables = Pool(TermTable)
-
-    def __call__(self, documents: Texts) -> tuple[int, int, Rows | None]:
-        spans = self.analysis.spans(documents)
-        with self.tables.one() as (number, table):
-            rows = table.count(spans.text, spans.starts, spans.ends, spans.first)
-        kept = Rows(number, *rows) if self.keep_rows else None
-        return len(documents), spans.n_stopped, kept
-
-
 def learn(
     documents: Any, analysis: Analysis, n_threads: int | None = None, store: RowStore | None = None
 ) -> Learned:
     """Count documents and learn their terms; rows are added to ``store`` if given."""
-    learner = _Learner(analysis, store is not None)
+    tables = Pool(TermTable)
+
+    def count(piece: Texts) -> tuple[int, int, Rows]:
+        spans = analysis.spans(piece)
+        with tables.one() as (number, table):
+            rows = table.count(spans.text, spans.starts, spans.ends, spans.first)
+        return len(piece), spans.n_stopped, Rows(number, *rows)
+
     n_documents = n_stopped = 0
-    slices = _slices(documents, analysis)
-    for n, stopped, rows in in_threads(learner, slices, _threads(analysis, n_threads)):
+    for n, stopped, rows in _by_slices(count, documents, analysis, n_threads):
         n_documents += n
         n_stopped += stopped
-        if store is not None and rows is not None:
+        if store is not None:
             store.append(rows)
-    table, numbers = _merged(learner.tables.made or [TermTable()])
-    n_terms = table.n_terms
-    totals = table.documents[:n_terms], table.totals[:n_terms]
-    return Learned(table.terms(), *totals, numbers, n_documents, n_stopped)
-
-
-def _merged(tables: list[TermTable]) -> tuple[TermTable, list[Int32s]]:
-    """Return one table of all terms, and for each table the numbers of its terms there."""
-    table = tables[0]
-    numbers: list[Int32s] = []
-    for other in tables[1:]:
-        numbers.append(table.merge(other.terms()))
-        table.documents[numbers[-1]] += other.documents[: other.n_terms]
-        table.totals[numbers[-1]] += other.totals[: other.n_terms]
-    numbers.insert(0, np.arange(table.n_terms, dtype=np.int32))
-    return table, numbers
+    table, *others = tables.made or [TermTable()]
+    numbers = [np.arange(table.n_terms, dtype=np.int32)]
+    numbers += [table.merge(*other.counted()) for other in others]
+    return Learned(*table.counted(), numbers, n_documents, n_stopped)
 
 
 def look_up(
@@ -113,17 +80,25 @@ def look_up(
 ) -> None:
     """Count the known terms of documents into ``store``; other terms are skipped."""
     known = terms.lookup()
-    pool = Pool(partial(scratch, len(terms), np.int32))
+    pool = Pool(partial(np.zeros, len(terms), np.int32))
 
     def count(piece: Texts) -> Rows:
         spans = analysis.spans(piece)
         of_documents = spans.text, spans.starts, spans.ends, spans.first
-        with pool.one() as (_, space):
-            return Rows(0, *kernels_terms.count_known(*of_documents, *known, *space))
+        with pool.one() as (_, tallies):
+            return Rows(0, *kernels_terms.count_known(*of_documents, *known, tallies))
 
-    slices = _slices(documents, analysis)
-    for rows in in_threads(count, slices, _threads(analysis, n_threads)):
+    for rows in _by_slices(count, documents, analysis, n_threads):
         store.append(rows)
+
+
+def _by_slices(
+    work: Callable[[Texts], Out], documents: Any, analysis: Analysis, n_threads: int | None
+) -> Iterator[Out]:
+    """Yield the results for slices of the documents; a user's function gets one thread."""
+    kind = analysis.analyzer if isinstance(analysis.analyzer, str) else "word"
+    slices = inputs.slices(inputs.batches(documents), _SLICE_BYTES[kind])
+    return in_threads(work, slices, 1 if analysis.runs_python else n_threads)
 
 
 # -- rows of counts -------------------------------------------------------------------------------
@@ -139,20 +114,10 @@ class Rows:
     counts: Int32s
 
 
-def scratch(n_columns: int, dtype: npt.DTypeLike) -> tuple[Any, ...]:
-    """Return buffers for sorting rows: a value for each column, a bit set, and its summary.
-
-    Kernels reset them to zeros, so that they can be reused for every slice.
-    """
-    bits = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
-    summary = np.zeros(n_columns // 4096 + 1, dtype=np.uint64)
-    return np.zeros(n_columns, dtype=dtype), bits, summary
-
-
 class RowStore:
-    """Rows of counts, in order; ``n_documents`` is their expected number, if known."""
+    """Rows of counts, in order; ``n_documents`` is their expected number, 0 if not known."""
 
-    def __init__(self, dtype: npt.DTypeLike, n_documents: int | None = None) -> None:
+    def __init__(self, dtype: npt.DTypeLike, n_documents: int = 0) -> None:
         self.dtype = np.dtype(dtype)
         self._expected = n_documents
         self._seen = 0
@@ -180,13 +145,13 @@ class RowStore:
 
         ``columns`` has, for each table, the column of each of its terms.
         """
-        pool = Pool(partial(scratch, n_columns, self._data.dtype))
+        pool = Pool(partial(np.empty, n_columns, self._data.dtype))
 
         def renumber(k: int) -> None:
             part = slice(self._cuts[k], self._cuts[k + 1])
             rows = self._lengths[k], self._indices[part], self._data[part]
-            with pool.one() as (_, space):
-                kernels_terms.renumber_rows(*rows, columns[self._tables[k]], *space)
+            with pool.one() as (_, values):
+                kernels_terms.renumber_rows(*rows, columns[self._tables[k]], values)
 
         for _ in in_threads(renumber, range(len(self._tables)), n_threads):
             pass
@@ -224,7 +189,7 @@ class RowStore:
 
         ``ndarray.resize`` would not copy, but it writes zeros to the new part.
         """
-        share = max((self._expected or 0) / max(self._seen, 1), 1)
+        share = max(self._expected / max(self._seen, 1), 1)
         size = int(_SPARE * share * needed)
         for name in ("_indices", "_data"):
             old = getattr(self, name)
@@ -236,15 +201,6 @@ class RowStore:
 # -- threads --------------------------------------------------------------------------------------
 
 
-def default_threads() -> int:
-    """Return the number of threads that this process may use, at most eight.
-
-    >>> default_threads() >= 1
-    True
-    """
-    return min(free_threads(), _MAX_THREADS)
-
-
 def in_threads(
     work: Callable[[In], Out], pieces: Iterable[In], n_threads: int | None
 ) -> Iterator[Out]:
@@ -253,7 +209,7 @@ def in_threads(
     >>> list(in_threads(abs, [-1, 2], n_threads=2))
     [1, 2]
     """
-    n_threads = n_threads or default_threads()
+    n_threads = n_threads or min(free_threads(), _MAX_THREADS)
     iterator = iter(pieces)
     first = list(zip(range(2), iterator, strict=False))
     pieces = chain((piece for _, piece in first), iterator)

@@ -7,7 +7,6 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
@@ -20,18 +19,12 @@ _BOM = codecs.BOM_UTF8
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> IO[bytes]:
     """Open a file as bytes, decompressed if its name ends in .gz, .zst or .zstd."""
     suffix = path.suffix.lower()
-    with (
-        gzip.open(path)
-        if suffix == ".gz"
-        else _open_zstd(path)
-        if suffix in COMPRESSED
-        else path.open("rb")
-    ) as stream:
-        yield cast(IO[bytes], stream)
+    if suffix == ".gz":
+        return cast(IO[bytes], gzip.open(path))
+    return _open_zstd(path) if suffix in COMPRESSED else path.open("rb")
 
 
 def _open_zstd(path: Path) -> IO[bytes]:

@@ -1,4 +1,4 @@
-"""Convert any supported input to batches of ``Texts``.
+"""``Texts``, documents as concatenated bytes, and the conversion of any supported input to them.
 
 Arrow arrays (and pandas columns based on Arrow) are used without a copy; everything else is read
 in batches of bounded size. A value that is not text raises an error with its position.
@@ -6,16 +6,20 @@ in batches of bounded size. A value that is not text raises an error with its po
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from dcot.errors import InvalidInputError, InvalidTypeError
-from dcot.stream import Source
-from dcot.stream.sources import bounded
-from dcot.text.batch import Texts
+from dcot.stream.sources import Repeatable, Source, bounded
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
 
 _BATCH_CHARACTERS = 1 << 19
 _BATCH_DOCUMENTS = 1 << 14
@@ -30,6 +34,78 @@ _ADVICE = {
     "list": 'join its tokens, as in " ".join(tokens)',
     "tuple": 'join its tokens, as in " ".join(tokens)',
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Texts in UTF-8: text i is ``data[bounds[i]:bounds[i + 1]]``, and ``bounds[0]`` is 0.
+
+    >>> texts = Texts.of(["tea", "thé", ""])
+    >>> len(texts), texts.n_bytes, texts[1], texts[1:].to_list()
+    (3, 7, 'thé', ['thé', ''])
+    """
+
+    data: Bytes
+    bounds: Ints
+
+    @classmethod
+    def of(cls, strings: Sequence[str]) -> Texts:
+        """Build from strings; raise ``TypeError`` or ``UnicodeEncodeError`` if one is not text."""
+        joined = "".join(strings)
+        if joined.isascii():
+            return cls.cut(joined.encode(), list(map(len, strings)))
+        encoded = [string.encode() for string in strings]
+        return cls.cut(b"".join(encoded), list(map(len, encoded)))
+
+    @classmethod
+    def cut(cls, data: Any, lengths: npt.ArrayLike) -> Texts:
+        """Build from a buffer with concatenated texts, and their lengths in bytes."""
+        lengths = np.asarray(lengths, dtype=np.int64)
+        bounds = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=bounds[1:])
+        return cls(np.frombuffer(data, dtype=np.uint8), bounds)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Texts]) -> Texts:
+        """Concatenate the texts of all parts, in order."""
+        if len(parts) == 1:
+            return parts[0]
+        lengths = [np.diff(part.bounds) for part in parts]
+        data = b"".join([part.data.data for part in parts])
+        return cls.cut(data, np.concatenate(lengths) if lengths else [])
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of all texts in bytes."""
+        return int(self.bounds[-1])
+
+    def to_list(self) -> list[str]:
+        """Return the texts as Python strings."""
+        data, cuts = self.data.tobytes(), self.bounds.tolist()
+        if data.isascii():
+            text = data.decode("ascii")
+            return [text[i:j] for i, j in pairwise(cuts)]
+        return [data[i:j].decode() for i, j in pairwise(cuts)]
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_list())
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Texts: ...
+    def __getitem__(self, place: int | slice) -> str | Texts:
+        if isinstance(place, slice):
+            start, stop, step = place.indices(len(self))
+            if step != 1:
+                return Texts.of(self.to_list()[place])
+            cuts = self.bounds[start : max(start, stop) + 1]
+            return Texts(self.data[cuts[0] : cuts[-1]], cuts - cuts[0])
+        start = range(len(self))[place]
+        return self.data[self.bounds[start] : self.bounds[start + 1]].tobytes().decode()
 
 
 def batches(documents: Any) -> Iterator[Texts]:
@@ -62,6 +138,25 @@ def batches(documents: Any) -> Iterator[Texts]:
     for batch in bounded(documents, _BATCH_DOCUMENTS, _BATCH_CHARACTERS):
         yield _strings(batch, position)
         position += len(batch)
+
+
+def as_texts(documents: Any) -> Texts:
+    """Check texts of any kind and return them as one batch; a step of a pass."""
+    if callable(documents) and not hasattr(documents, "__iter__"):
+        documents = Repeatable(documents)
+    return Texts.joined(list(batches(documents)))
+
+
+def as_text_source(documents: Any, allowed: float) -> Source | None:
+    """Return a source if one was given, or files too large to count in ``allowed`` bytes."""
+    if isinstance(documents, Source):
+        return documents
+    if callable(documents) and not hasattr(documents, "__iter__"):
+        return Repeatable(documents)
+    source: Source | None = None
+    if hasattr(documents, "_as_source"):  # files
+        source = documents._as_source(allowed)
+    return source
 
 
 def is_text(documents: Any, empty: bool = False) -> bool:
@@ -98,18 +193,6 @@ def is_text(documents: Any, empty: bool = False) -> bool:
 def _is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA, whose comparisons are neither."""
     return value is None or type(value).__name__ == "NAType" or not np.all(value == value)
-
-
-def number_of(documents: Any) -> int | None:
-    """Return the number of documents, or None if it is not known without reading them.
-
-    >>> number_of(["a", "b"]), number_of(iter(["a"]))
-    (2, None)
-    """
-    try:
-        return len(documents)
-    except TypeError:
-        return None
 
 
 def slices(batches: Iterable[Texts], n_bytes: int = _SLICE_BYTES) -> Iterator[Texts]:
@@ -228,22 +311,17 @@ def _strings(documents: list[Any], position: int) -> Texts:
     try:
         return Texts.of(documents)
     except (TypeError, AttributeError, UnicodeEncodeError):
-        for i, document in enumerate(documents):
+        for place, document in enumerate(documents, position):
             if not isinstance(document, str):
-                raise _not_text(document, position + i) from None
-            _refuse_surrogates(document, position + i)
+                raise _not_text(document, place) from None
+            surrogate = next((char for char in document if "\ud800" <= char <= "\udfff"), None)
+            if surrogate is not None:
+                raise InvalidInputError(
+                    f"document {place} has the lone surrogate {surrogate!r} at character "
+                    f"{document.index(surrogate)}, which is half a character: decode the text "
+                    "again from its bytes, or drop it with text.encode('utf-8', 'ignore').decode()"
+                ) from None
         raise
-
-
-def _refuse_surrogates(document: str, position: int) -> None:
-    try:
-        document.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(
-            f"document {position} has the lone surrogate {document[error.start]!r} at character "
-            f"{error.start}, which is half a character: decode the text again from its bytes, or "
-            "drop it with text.encode('utf-8', 'ignore').decode()"
-        ) from None
 
 
 def _not_text(document: Any, position: int) -> InvalidInputError:

@@ -146,7 +146,7 @@ def one_run(text: Bytes, at: int, stop: int, table: Any) -> tuple[Any, ...]:
 def word_spans(text: Bytes, bounds: Ints, table: Any, shortest: int) -> Spans:
     """Return the runs of at least ``shortest`` token characters.
 
-    ``table`` holds the bits defined in ``patterns``: INSIDE 1, START 2, END 4, VETO 8.
+    ``table`` holds the bits defined in ``analysis``: INSIDE 1, START 2, END 4, VETO 8.
     """
     starts = np.empty(len(text) // max(shortest, 1) + len(bounds), dtype=np.int32)
     ends = np.empty_like(starts)

@@ -27,7 +27,6 @@ _LOWER = np.uint64(0x00000000FFFFFFFF)
 _HALF = np.uint64(32)
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # all its runs of six bits are different
 
 
 @kernel
@@ -160,42 +159,6 @@ def count_new(
 
 
 @kernel
-def bit_places() -> Any:
-    """Return the position of a single bit, by the upper six bits of its product with _DE_BRUIJN."""
-    places = np.zeros(64, dtype=np.int64)
-    for place in range(64):
-        places[((_ONE << np.uint64(place)) * _DE_BRUIJN) >> np.uint64(58)] = place
-    return places
-
-
-@kernel
-def mark(number: int, bits: Any, summary: Any) -> None:
-    """Add a number to a bit set; ``summary`` marks the words of ``bits`` that are not zero."""
-    word = number >> 6
-    bits[word] |= _ONE << np.uint64(number & 63)
-    summary[word >> 6] |= _ONE << np.uint64(word & 63)
-
-
-@kernel
-def take_marked(bits: Any, summary: Any, places: Any, out: Any, n: int) -> None:
-    """Write the numbers of a bit set to ``out[n:]`` in sorted order, and clear the set."""
-    for top in range(len(summary)):
-        words = summary[top]
-        summary[top] = _NONE
-        while words != _NONE:
-            lowest = words & (~words + _ONE)
-            words ^= lowest
-            word = top * 64 + places[(lowest * _DE_BRUIJN) >> np.uint64(58)]
-            rest = bits[word]
-            bits[word] = _NONE
-            while rest != _NONE:
-                lowest = rest & (~rest + _ONE)
-                rest ^= lowest
-                out[n] = word * 64 + places[(lowest * _DE_BRUIJN) >> np.uint64(58)]
-                n += 1
-
-
-@kernel
 def count_known(
     text: Bytes,
     starts: Any,
@@ -206,14 +169,11 @@ def count_known(
     offsets: Ints,
     seed: Any,
     tallies: Any,
-    bits: Any,
-    summary: Any,
 ) -> tuple[Any, Any, Any]:
     """Count the known terms of each document; return row bounds, sorted terms and counts.
 
-    ``tallies``, ``bits`` and ``summary`` are all zeros, before and after.
+    ``tallies`` has one entry per known term, zero before and after.
     """
-    places = bit_places()
     bounds = np.zeros(len(first), dtype=np.int64)
     terms = np.empty(len(starts), dtype=np.int32)
     counts = np.empty(len(starts), dtype=np.int32)
@@ -225,10 +185,10 @@ def count_known(
             term = find(text, starts[k], ends[k], value, slots, arena, offsets)
             if term >= 0:
                 if tallies[term] == 0:
-                    mark(term, bits, summary)
+                    terms[n] = term
                     n += 1
                 tallies[term] += 1
-        take_marked(bits, summary, places, terms, row)
+        terms[row:n].sort()
         for k in range(row, n):
             counts[k] = tallies[terms[k]]
             tallies[terms[k]] = 0
@@ -372,26 +332,22 @@ def take_terms(arena: Bytes, offsets: Ints, order: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def renumber_rows(
-    lengths: Ints, indices: Any, data: Any, columns: Any, values: Any, bits: Any, summary: Any
-) -> None:
+def renumber_rows(lengths: Ints, indices: Any, data: Any, columns: Any, values: Any) -> None:
     """Replace terms by sorted columns in each row, in place; terms with column -1 are dropped.
 
-    ``lengths`` are the row lengths, before and after. ``values`` has one entry per column;
-    ``bits`` and ``summary`` are all zeros, before and after.
+    ``lengths`` are the row lengths, before and after. ``values`` has one entry per column.
     """
-    places = bit_places()
     read, written = np.int64(0), np.int64(0)
     for row in range(len(lengths)):
         start = written
         for k in range(read, read + lengths[row]):
             column = np.int64(columns[indices[k]])
             if column >= 0:
-                mark(column, bits, summary)
+                indices[written] = column
                 values[column] = data[k]
                 written += 1
         read += lengths[row]
-        take_marked(bits, summary, places, indices, start)
+        indices[start:written].sort()
         for k in range(start, written):
             data[k] = values[indices[k]]
         lengths[row] = written - start

@@ -11,9 +11,14 @@ from typing import Any
 import numpy as np
 
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
-from dcot.text.analysis import Analysis, strip_accents_ascii, strip_accents_unicode
-from dcot.text.batch import Texts
-from dcot.text.patterns import DEFAULT_PATTERN, compile_pattern
+from dcot.text.analysis import (
+    DEFAULT_PATTERN,
+    Analysis,
+    compile_pattern,
+    strip_accents_ascii,
+    strip_accents_unicode,
+)
+from dcot.text.inputs import Texts
 from dcot.text.terms import Terms
 
 # Limits far above normal use, so that sizes computed from them cannot overflow.
@@ -127,7 +132,7 @@ def fixed_terms(vocabulary: Any) -> Terms:
 
 def _terms(name: str, strings: list[str]) -> Terms:
     try:
-        return Terms.from_strings(strings)
+        return Terms.of(strings)
     except UnicodeEncodeError as error:
         raise InvalidParameterError(
             f"{name} has {error.object!r} with a lone surrogate, which is half a character: decode "
@@ -168,9 +173,10 @@ def document_limits(min_df: Any, max_df: Any, n_documents: int) -> tuple[float, 
     return float(fewest), float(most)
 
 
-def check_limits(min_df: Any, max_df: Any, max_features: Any) -> None:
-    """Check that limits are fractions in [0, 1] or integers of at least 1, or ``"auto"``."""
-    for name, value in (("min_df", min_df), ("max_df", max_df)):
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Check limits, threads and dtype; ``analysis_from`` checks the others."""
+    for name in ("min_df", "max_df"):
+        value = parameters[name]
         if name == "min_df" and isinstance(value, str) and value == "auto":
             continue
         whole = isinstance(value, Integral) and not isinstance(value, bool)
@@ -182,7 +188,16 @@ def check_limits(min_df: Any, max_df: Any, max_features: Any) -> None:
             f"{name} must be a whole number of documents (at least 1) or a fraction in [0, 1]"
             f"{', or auto' if name == 'min_df' else ''}, got {value!r}"
         )
-    _at_least_one("max_features", max_features)
+    _at_least_one("max_features", parameters["max_features"])
+    _at_least_one("n_threads", parameters["n_threads"], MAX_THREADS)
+    try:
+        kind = np.dtype(parameters["dtype"]).kind
+    except (TypeError, ValueError):
+        kind = ""
+    if kind not in ("i", "u", "f"):
+        raise InvalidTypeError(
+            f"dtype must be a type of whole or floating-point numbers, got {parameters['dtype']!r}"
+        )
 
 
 def _at_least_one(name: str, value: Any, most: int = 2**31 - 1) -> int | None:
@@ -195,28 +210,11 @@ def _at_least_one(name: str, value: Any, most: int = 2**31 - 1) -> int | None:
     return int(value)
 
 
-def check_threads(n_threads: Any) -> None:
-    """Check that ``n_threads`` is None or an integer from 1 to 1024."""
-    _at_least_one("n_threads", n_threads, MAX_THREADS)
-
-
 def check_flags(parameters: Mapping[str, Any], *names: str) -> None:
     """Check that the named parameters are True or False."""
     for name in names:
         if not isinstance(parameters[name], bool | np.bool_):
             raise InvalidParameterError(f"{name} must be True or False, got {parameters[name]!r}")
-
-
-def check_dtype(dtype: Any) -> None:
-    """Check that ``dtype`` is an integer or floating-point type."""
-    try:
-        kind = np.dtype(dtype).kind
-    except (TypeError, ValueError):
-        kind = ""
-    if kind not in ("i", "u", "f"):
-        raise InvalidTypeError(
-            f"dtype must be a type of whole or floating-point numbers, got {dtype!r}"
-        )
 
 
 def chosen_terms(documents: Any, totals: Any, limits: tuple[float, float], most: int | None) -> Any:
@@ -282,7 +280,7 @@ def warn_about(parameters: Mapping[str, Any], analysis: Analysis) -> None:
 def _warn_about_stop_words(analysis: Analysis, stop_words: Terms) -> None:
     """Warn about stop words that are split, such as "don't", into words that are kept."""
     plain = replace(analysis, stop_words=None, ngram_range=(1, 1))
-    words = stop_words.strings()
+    words = stop_words.to_list()
     spans = plain.spans(Texts.of(words))
     data = spans.text.tobytes()
     tokens = {data[i:j].decode() for i, j in zip(spans.starts, spans.ends, strict=True)}

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from dcot.errors import InvalidInputError
+from dcot.runtime.extras import require
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = require("polars", "tables")
 
 
 def columns(path: Path) -> list[str]:

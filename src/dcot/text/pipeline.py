@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, Self
 
@@ -25,10 +26,9 @@ from dcot.stream import Passes
 from dcot.stream.fitting import fit_passes
 from dcot.stream.passes import AttachWeights, Block
 from dcot.text import counting
-from dcot.text.analysis import Analysis
 from dcot.text.counter import TermCounter
-from dcot.text.options import analysis_from, check_threads
-from dcot.text.readers import as_texts
+from dcot.text.inputs import as_texts
+from dcot.text.options import check_parameters
 from dcot.text.terms import Terms, TermTable
 from dcot.text.weighting import TermWeighting
 
@@ -121,9 +121,7 @@ class TextPipeline:
         if setting(counting, "vocabulary_given", bool):
             counter.set_params(vocabulary=contents.vocabulary)
         counter._analysis()  # raises an error for invalid settings
-        check_threads(counter.n_threads)
-        if np.dtype(counter.dtype).kind not in "iuf":
-            raise ModelFormatError(f"counts cannot be {counter.dtype!r:.60}{DAMAGED}")
+        check_parameters(counter.get_params(deep=False))
         weighing = setting(settings, "weighting", dict)
         weighting: TermWeighting = build(TermWeighting, weighing)
         return cls(
@@ -152,37 +150,13 @@ _FEWEST_TERMS = 1000
 class Tally:
     """The terms so far, with their document frequencies and total counts."""
 
-    table: TermTable
+    table: TermTable = field(default_factory=TermTable)
     n_documents: int = 0
     n_stopped: int = 0
     undercount: int = 0
 
-    def __getstate__(self) -> dict[str, Any]:  # sent between processes
-        n = self.table.n_terms
-        terms = self.table.terms()
-        counts = self.table.documents[:n].copy(), self.table.totals[:n].copy()
-        rest = (self.n_documents, self.n_stopped, self.undercount)
-        return {"terms": (terms.arena.copy(), terms.offsets.copy()), "counts": counts, "rest": rest}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.table = table_of(Terms(*state["terms"]), *state["counts"])
-        self.n_documents, self.n_stopped, self.undercount = state["rest"]
-
     def learned(self) -> counting.Learned:
-        n = self.table.n_terms
-        counts = self.table.documents[:n], self.table.totals[:n]
-        return counting.Learned(
-            self.table.terms(), *counts, [np.arange(n, dtype=np.int32)], self.n_documents,
-            self.n_stopped,
-        )  # fmt: skip
-
-
-def table_of(terms: Terms, documents: Ints, totals: Ints) -> TermTable:
-    table = TermTable()
-    numbers = table.merge(terms)
-    table.documents[numbers] = documents
-    table.totals[numbers] = totals
-    return table
+        return counting.Learned(*self.table.counted(), [], self.n_documents, self.n_stopped)
 
 
 @dataclass
@@ -199,42 +173,30 @@ class VocabularySum:
     capacity: int
 
     def empty(self) -> Tally:
-        return Tally(TermTable())
+        return Tally()
 
     def add(self, total: Tally, texts: Any) -> Tally:
-        learned = counting.learn(texts, _analysis(self.counter), self.counter.n_threads)
-        _take(total.table, learned.terms, learned.documents, learned.totals)
-        total.n_documents += learned.n_documents
-        total.n_stopped += learned.n_stopped
-        return self._bounded(total)
+        counter = self.counter
+        return self._plus(total, counting.learn(texts, counter._analysis(), counter.n_threads))
 
     def merge(self, left: Tally, right: Tally) -> Tally:
-        n = right.table.n_terms
-        counts = right.table.documents[:n], right.table.totals[:n]
-        _take(left.table, right.table.terms(), *counts)
-        left.n_documents += right.n_documents
-        left.n_stopped += right.n_stopped
         left.undercount += right.undercount
-        return self._bounded(left)
+        return self._plus(left, right.learned())
 
-    def _bounded(self, total: Tally) -> Tally:
-        n = total.table.n_terms
-        if n <= self.capacity:
-            return total
-        documents, totals = total.table.documents[:n], total.table.totals[:n]
-        room = max(self.capacity // 2, 1)  # halve, because dropping one term at a time is too slow
-        cut = int(np.partition(documents, n - room - 1)[n - room - 1])
-        kept = np.flatnonzero(documents > cut)
-        terms = total.table.terms().take(kept)
-        total.table = table_of(terms, documents[kept] - cut, totals[kept])
-        total.undercount += cut
+    def _plus(self, total: Tally, more: counting.Learned) -> Tally:
+        total.table.merge(more.terms, more.documents, more.totals)
+        total.n_documents += more.n_documents
+        total.n_stopped += more.n_stopped
+        terms, documents, totals = total.table.counted()
+        n = len(terms)
+        if n > self.capacity:
+            room = max(self.capacity // 2, 1)  # halve: dropping one term at a time is too slow
+            cut = int(np.partition(documents, n - room - 1)[n - room - 1])
+            kept = np.flatnonzero(documents > cut)
+            total.table = TermTable()
+            total.table.merge(terms.take(kept), documents[kept] - cut, totals[kept])
+            total.undercount += cut
         return total
-
-
-def _take(table: TermTable, terms: Terms, documents: Ints, totals: Ints) -> None:
-    numbers = table.merge(terms)
-    table.documents[numbers] += documents
-    table.totals[numbers] += totals
 
 
 @dataclass
@@ -250,8 +212,9 @@ class KnownSum:
 
     def add(self, total: tuple[Ints, Ints, int], texts: Any) -> tuple[Ints, Ints, int]:
         store = counting.RowStore(np.int64)
-        counting.look_up(texts, _analysis(self.counter), self.terms, store, self.counter.n_threads)
-        counts, d = store.matrix(len(self.terms)), len(self.terms)
+        analysis, d = self.counter._analysis(), len(self.terms)
+        counting.look_up(texts, analysis, self.terms, store, self.counter.n_threads)
+        counts = store.matrix(d)
         documents = np.bincount(counts.indices, minlength=d)
         often = np.bincount(counts.indices, weights=counts.data, minlength=d)
         n = total[2] + counts.shape[0]
@@ -261,16 +224,7 @@ class KnownSum:
         return left[0] + right[0], left[1] + right[1], left[2] + right[2]
 
 
-@dataclass
-class Counted:
-    """Counts of the kept terms, in the order of the columns."""
-
-    n_documents: int
-    documents: Ints
-    totals: Ints
-
-
-def fit_counter(counter: TermCounter, texts: Passes, memory: float) -> Counted:
+def fit_counter(counter: TermCounter, texts: Passes, memory: float) -> counting.Learned:
     """Learn the counter's vocabulary from passes over texts, within ``memory`` bytes.
 
     ``counter.undercount_`` is 0 if all terms fit in memory. Otherwise terms in at most this many
@@ -289,7 +243,7 @@ def fit_counter(counter: TermCounter, texts: Passes, memory: float) -> Counted:
             learned = replace(learned, documents=exact.documents, totals=exact.totals)
     kept = counter._fit_learned(learned, undercount)
     totals = learned.documents if counter.binary else learned.totals
-    return Counted(learned.n_documents, learned.documents[kept], totals[kept])
+    return replace(learned, documents=learned.documents[kept], totals=totals[kept])
 
 
 def _counted(counter: TermCounter, terms: Terms, texts: Passes, title: str) -> counting.Learned:
@@ -298,19 +252,8 @@ def _counted(counter: TermCounter, terms: Terms, texts: Passes, title: str) -> c
     return counting.Learned(terms, documents, totals, [], n, 0)
 
 
-def _analysis(counter: TermCounter) -> Analysis:
-    return analysis_from(counter.get_params(deep=False))
-
-
-@dataclass
-class CountAndWeight:
-    """A step of a pass that turns texts into weighted terms."""
-
-    pipeline: TextPipeline
-    dtype: Any
-
-    def __call__(self, texts: Any) -> Block:
-        return Block(as_documents(self.pipeline.transform(texts), self.dtype))
+def _count_and_weight(pipeline: TextPipeline, dtype: Any, texts: Any) -> Block:
+    return Block(as_documents(pipeline.transform(texts), dtype))
 
 
 def fit_texts(
@@ -353,8 +296,7 @@ def fit_texts(
     weighting._fit_sums(n, counted.documents, float(counted.totals.sum()))
     dtype = precision(dtype, counter.dtype)
     weights = check_weights(sample_weight, n)
-    step = CountAndWeight(pipeline, dtype)
-    blocks = texts.map(step).map(AttachWeights(weights))
+    blocks = texts.map(partial(_count_and_weight, pipeline, dtype)).map(AttachWeights(weights))
     nnz = float(counted.documents.sum())
     # documents of unequal length have more pairs than those of the mean length
     pairs = 0.6 * nnz * (nnz / n + 1)

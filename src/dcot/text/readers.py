@@ -12,16 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from dcot.errors import InvalidParameterError, InvalidTypeError
-from dcot.stream import Batch, Repeatable, Source
+from dcot.stream import Batch, Source
 from dcot.stream.sources import Reader, bounded
 from dcot.text import inputs
-from dcot.text.batch import Texts
 from dcot.text.decoding import COMPRESSED
+from dcot.text.inputs import Texts
 from dcot.text.tables import KINDS, ReadOptions, files_at, parquet_frames, read_rows
 
 PathLike = str | Path
 
 _BATCH_CHARACTERS = 1 << 20
+# Small files are joined to batches of about this size, so that several threads count one batch.
+_BATCH_BYTES = 8 << 20
+_BATCH_TEXTS = 1 << 16
+# Counts take about as much memory as the texts on disk; a compressed file has several times that.
+_COMPRESSION = 4.0
 
 
 class TextFiles:
@@ -58,6 +63,14 @@ class TextFiles:
     def only(self, files: Sequence[tuple[Path, str]]) -> TextFiles:
         """Return a reader of other files with the same options."""
         return TextFiles(list(files), self.options, self.batch_size)
+
+    def _as_source(self, allowed: float) -> TextSource | None:
+        """Return a source if counts of the texts may take over a quarter of ``allowed`` bytes."""
+        needed = 0.0
+        for path, kind in self.files:
+            packed = kind == "parquet" or path.suffix.lower() in COMPRESSED
+            needed += 1.5 * _size_of(path) * (_COMPRESSION if packed else 1.0)
+        return TextSource(self) if needed > 0.25 * allowed else None
 
     def batches(self) -> Iterator[Texts]:
         """Yield batches of at most ``batch_size`` texts.
@@ -152,16 +165,6 @@ def read_texts(
     return TextFiles(files, options, batch_size)
 
 
-# -- as a source of batches ---------------------------------------------------------------------
-
-
-# Small files are joined to batches of about this size, so that several threads count one batch.
-_BATCH_BYTES = 8 << 20
-_BATCH_TEXTS = 1 << 16
-# Counts take about as much memory as the texts on disk; a compressed file has several times that.
-_COMPRESSION = 4.0
-
-
 class TextSource(Source):
     """Texts in files, batch by batch, as often as asked.
 
@@ -242,41 +245,8 @@ def _together(names: list[str], columns: list[Texts]) -> Batch:
     return Batch(name, Texts.joined(columns))
 
 
-def as_texts(documents: Any) -> Texts:
-    """Check texts of any kind and return them as one batch; a step of a pass."""
-    if callable(documents) and not hasattr(documents, "__iter__"):
-        documents = Repeatable(documents)
-    return Texts.joined(list(inputs.batches(documents)))
-
-
 def _size_of(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def as_text_source(documents: Any, allowed: float) -> Source | None:
-    """Return a source if one was given, or if the files are too large to count in memory.
-
-    Parameters
-    ----------
-    documents : the argument of ``fit``
-    allowed : bytes of memory that may be used
-    """
-    if isinstance(documents, Source):
-        return documents
-    if callable(documents) and not hasattr(documents, "__iter__"):
-        return Repeatable(documents)
-    if isinstance(documents, TextFiles) and held_bytes(documents) > 0.25 * allowed:
-        return TextSource(documents)
-    return None
-
-
-def held_bytes(texts: TextFiles) -> float:
-    """Estimate the memory for the counts of these files, in bytes."""
-    total = 0.0
-    for path, kind in texts.files:
-        packed = kind == "parquet" or path.suffix.lower() in COMPRESSED
-        total += _size_of(path) * (_COMPRESSION if packed else 1.0)
-    return 1.5 * total

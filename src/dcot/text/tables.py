@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dcot.errors import InvalidInputError, InvalidParameterError
-from dcot.runtime.extras import require
 from dcot.text.decoding import (
     COMPRESSED,
     MAX_LINE_BYTES,
@@ -168,7 +167,7 @@ def stream_rows(
     """Like ``read_rows`` for an open stream, such as standard input; ``path`` is for messages."""
     lines = DecodedFile(path, stream, options.errors, options.encoding)
     if kind in ("csv", "tsv"):
-        yield from _csv_rows(lines, options, "," if kind == "csv" else "\t", others)
+        yield from _csv_rows(lines, kind, options, others)
     elif kind == "jsonl":
         yield from _json_rows(lines, options, others)
     elif others:
@@ -184,10 +183,9 @@ def stream_rows(
 
 
 def _csv_rows(
-    lines: DecodedFile, options: ReadOptions, delimiter: str, others: Sequence[str]
+    lines: DecodedFile, kind: str, options: ReadOptions, others: Sequence[str]
 ) -> Iterator[Row]:
-    path, separator = lines.path, options.separator or delimiter
-    rows = _fields(csv.reader(lines, delimiter=separator, strict=True, **_quoting(options)), lines)
+    path, separator, rows = lines.path, _separator(kind, options), _fields(lines, kind, options)
     header = next(rows, None)
     if header is None:
         raise InvalidInputError(f"{path} is empty, expected a first line with column names")
@@ -227,10 +225,8 @@ def csv_row_starts(path: Path, kind: str, options: ReadOptions, distance: int) -
             header = len(stream.readline())
             edges = range(header, path.stat().st_size, distance)
             return list(edges) if header else []
-        separator = options.separator or ("," if kind == "csv" else "\t")
-        reader = csv.reader(lines, delimiter=separator, strict=True, **_quoting(options))
         starts: list[int] = []
-        for _ in _fields(reader, lines):
+        for _ in _fields(lines, kind, options):
             if not starts or lines.done - starts[-1] >= distance:
                 starts.append(lines.done)
         return [start for start in starts if start < lines.done]
@@ -261,15 +257,19 @@ class _CountedLines:
         return text.removeprefix("\ufeff") if self.number == 1 else text
 
 
-def _quoting(options: ReadOptions) -> dict[str, Any]:
-    return {"quotechar": options.quote} if options.quote else {"quoting": csv.QUOTE_NONE}
+def _separator(kind: str, options: ReadOptions) -> str:
+    return options.separator or ("," if kind == "csv" else "\t")
 
 
-def _fields(reader: Iterator[list[str]], lines: DecodedFile | _CountedLines) -> Iterator[list[str]]:
-    """Yield the rows of a csv reader, with fields longer than the default limit of 128 KiB.
+def _fields(
+    lines: DecodedFile | _CountedLines, kind: str, options: ReadOptions
+) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file, with fields longer than the default limit of 128 KiB.
 
     The limit applies to the whole process, so it is restored after every row.
     """
+    quoting: Any = {"quotechar": options.quote} if options.quote else {"quoting": csv.QUOTE_NONE}
+    reader = csv.reader(lines, delimiter=_separator(kind, options), strict=True, **quoting)
     while True:
         limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
         try:
@@ -347,21 +347,12 @@ def parquet_frames(
     part: tuple[int, int] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Yield frames of at most ``batch_size`` rows of a parquet file: the text, then the others."""
-    require("polars", "tables")
-    from dcot.text import parquet
+    from dcot.text import parquet  # needs polars
 
     columns = parquet.columns(path)
     texts = text_columns(columns, options.text, str(path))
     _check_columns([*texts, *others], columns, path)
     return parquet.frames(path, texts, others, batch_size, options.missing, part)
-
-
-def parquet_rows(path: Path) -> int:
-    """Return the number of rows of a parquet file."""
-    require("polars", "tables")
-    from dcot.text import parquet
-
-    return parquet.n_rows(path)
 
 
 # -- columns ------------------------------------------------------------------------------------
@@ -373,7 +364,6 @@ def column_names(path: Path, kind: str, options: ReadOptions) -> list[str]:
     The list is empty for plain text.
     """
     if kind == "parquet":
-        require("polars", "tables")
         from dcot.text import parquet
 
         return parquet.columns(path)
@@ -382,9 +372,7 @@ def column_names(path: Path, kind: str, options: ReadOptions) -> list[str]:
     with opened(path) as stream:
         lines = DecodedFile(path, stream, options.errors, options.encoding)
         if kind != "jsonl":
-            separator = options.separator or ("," if kind == "csv" else "\t")
-            rows = csv.reader(lines, delimiter=separator, **_quoting(options))
-            return next(_fields(rows, lines), [])
+            return next(_fields(lines, kind, options), [])
         first = []
         for line in islice(lines, 100):
             with suppress(ValueError, RecursionError):  # reported with its line when it is read

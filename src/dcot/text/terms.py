@@ -7,86 +7,88 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dcot.text import kernels_terms
-from dcot.text.batch import Texts
+from dcot.text.inputs import Bytes, Ints, Texts
 
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Objects = npt.NDArray[np.object_]
+Int32s = npt.NDArray[np.int32]
 
 # Hash tables are never stored or sent, so the seed does not change results.
 SEED = np.uint64(int.from_bytes(os.urandom(8), "little"))
 _FIRST_ROOM = 4096  # capacity of a new table in terms; it doubles when full
 
 
-class Terms:
+@dataclass(frozen=True, eq=False)
+class Terms(Texts):
     """Distinct terms in a fixed order, with their hash table."""
 
-    def __init__(self, arena: Bytes, offsets: Ints) -> None:
-        self.arena = arena
-        self.offsets = offsets
-        self._slots: npt.NDArray[np.uint64] | None = None
-
     @classmethod
-    def from_strings(cls, strings: Sequence[str]) -> Terms:
+    def of(cls, strings: Sequence[str]) -> Terms:
         """
-        >>> Terms.from_strings(["tea", "thé"]).strings()
+        >>> Terms.of(["tea", "thé"]).to_list()
         ['tea', 'thé']
         """
         texts = Texts.of(strings)
         return cls(texts.data.copy(), texts.bounds)
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_slots": None}  # faster to build again than to store
+        return {"data": self.data, "bounds": self.bounds}  # the slots are fast to build again
 
-    def strings(self) -> list[str]:
-        """Return the terms as Python strings."""
-        return Texts(self.arena, self.offsets).to_list()
+    @cached_property
+    def _slots(self) -> npt.NDArray[np.uint64]:
+        hashes = kernels_terms.hash_terms(self.data, self.bounds, SEED)
+        return np.asarray(kernels_terms.build_slots(hashes, len(self), _slots_for(len(self))))
 
     def lookup(self) -> tuple[npt.NDArray[np.uint64], Bytes, Ints, np.uint64]:
-        """Return what the kernels need to find a term: slots, arena, offsets and hash seed."""
-        if self._slots is None:
-            hashes = kernels_terms.hash_terms(self.arena, self.offsets, SEED)
-            self._slots = kernels_terms.build_slots(hashes, len(self), _slots_for(len(self)))
-        return self._slots, self.arena, self.offsets, SEED
+        """Return what the kernels need to find a term: slots, data, bounds and hash seed."""
+        return self._slots, self.data, self.bounds, SEED
 
     def sorted_order(self) -> Ints:
         """Return the sort order of Python strings: UTF-8 bytes sort like code points."""
-        keys = kernels_terms.prefixes(self.arena, self.offsets)
+        keys = kernels_terms.prefixes(self.data, self.bounds)
         order = np.argsort(keys)
-        kernels_terms.settle_ties(order, keys, self.arena, self.offsets)
+        kernels_terms.settle_ties(order, keys, self.data, self.bounds)
         return order
 
     def take(self, order: Ints) -> Terms:
         """Return the chosen terms in the chosen order."""
-        return Terms(*kernels_terms.take_terms(self.arena, self.offsets, order))
+        return Terms(*kernels_terms.take_terms(self.data, self.bounds, order))
 
-    def find(self, other: Terms) -> npt.NDArray[np.int32]:
+    def find(self, other: Terms) -> Int32s:
         """Return the number in this set of each term of ``other``, or -1 if it is not here.
 
-        >>> Terms.from_strings(["tea", "cup"]).find(Terms.from_strings(["cup", "pot"])).tolist()
+        >>> Terms.of(["tea", "cup"]).find(Terms.of(["cup", "pot"])).tolist()
         [1, -1]
         """
         found = np.full(len(other), -1, dtype=np.int32)
-        kernels_terms.find_terms(other.arena, other.offsets, *self.lookup(), found)
+        kernels_terms.find_terms(other.data, other.bounds, *self.lookup(), found)
         return found
 
-    def unknown_in(self, other: Terms) -> Ints:
-        """Return the positions of the terms that ``other`` does not have."""
-        return np.flatnonzero(other.find(self) < 0)
+    def extended(self, other: Terms) -> tuple[Terms, Int32s]:
+        """Return these terms followed by the new ones of ``other``, which are sorted.
 
-    def followed_by(self, other: Terms) -> Terms:
-        """Return these terms followed by those of ``other``."""
-        arena = np.concatenate([self.arena, other.arena])
-        return Terms(arena, np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]))
+        The second result is the number of each term of ``other`` in the larger set.
+
+        >>> larger, numbers = Terms.of(["tea"]).extended(Terms.of(["pot", "tea", "cup"]))
+        >>> larger.to_list(), numbers.tolist()
+        (['tea', 'cup', 'pot'], [2, 0, 1])
+        """
+        numbers = self.find(other)
+        unknown = np.flatnonzero(numbers < 0)
+        if not len(unknown):
+            return self, numbers
+        new = other.take(unknown)
+        order = new.sorted_order()
+        numbers[unknown[order]] = len(self) + np.arange(len(order), dtype=np.int32)
+        new = new.take(order)
+        data = np.concatenate([self.data, new.data])
+        return Terms(data, np.concatenate([self.bounds, new.bounds[1:] + self.bounds[-1]])), numbers
 
 
 class TermTable:
@@ -106,14 +108,27 @@ class TermTable:
     def _table(self) -> tuple[Any, ...]:
         return self.slots, self.hashes, self.arena, self.offsets
 
-    def terms(self) -> Terms:
-        """Return the terms without a copy, so they are valid only until the table grows."""
-        used = self.offsets[self.n_terms]
-        return Terms(self.arena[:used], self.offsets[: self.n_terms + 1])
+    def counted(self) -> tuple[Terms, Ints, Ints]:
+        """Return the terms, their document frequencies and total counts.
+
+        They are views of the table, so they are valid only until it grows.
+        """
+        n = self.n_terms
+        terms = Terms(self.arena[: self.offsets[n]], self.offsets[: n + 1])
+        return terms, self.documents[:n], self.totals[:n]
+
+    def __getstate__(self) -> dict[str, Any]:  # the seed of the slots is not sent
+        terms, documents, totals = self.counted()
+        return {"terms": (terms.data.copy(), terms.bounds.copy(), documents.copy(), totals.copy())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        TermTable.__init__(self)
+        data, bounds, documents, totals = state["terms"]
+        self.merge(Terms(data, bounds), documents, totals)
 
     def count(
         self, text: Bytes, starts: Any, ends: Any, first: Ints
-    ) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    ) -> tuple[Ints, Int32s, Int32s]:
         """Count the terms of each document and add new ones; return row bounds, terms, counts."""
         bounds = np.zeros(len(first), dtype=np.int64)
         terms = np.empty(len(starts), dtype=np.int32)
@@ -132,19 +147,21 @@ class TermTable:
         n = int(progress[2])
         return bounds, terms[:n].copy(), counts[:n].copy()
 
-    def merge(self, other: Terms) -> npt.NDArray[np.int32]:
-        """Add terms, and return their numbers in this table."""
-        hashes = kernels_terms.hash_terms(other.arena, other.offsets, SEED)
+    def merge(self, other: Terms, documents: Ints, totals: Ints) -> Int32s:
+        """Add terms with their counts, and return their numbers in this table."""
+        hashes = kernels_terms.hash_terms(other.data, other.bounds, SEED)
         numbers = np.empty(len(other), dtype=np.int32)
         progress = np.array([0, self.n_terms], dtype=np.int64)
         done = False
         while not done:
             done = kernels_terms.merge_terms(
-                other.arena, hashes, other.offsets, progress, self._table, numbers
+                other.data, hashes, other.bounds, progress, self._table, numbers
             )
             self.n_terms = int(progress[1])
             if not done:
                 self._grow()
+        self.documents[numbers] += documents
+        self.totals[numbers] += totals
         return numbers
 
     def _grow(self) -> None:
@@ -152,11 +169,9 @@ class TermTable:
         if self.n_terms < len(self.hashes):
             self.arena = _doubled(self.arena)
             return
-        self.hashes = _doubled(self.hashes)
-        self.offsets = _doubled(self.offsets)[: len(self.hashes) + 1]
-        self.tallies = _doubled(self.tallies)
-        self.documents = _doubled(self.documents)
-        self.totals = _doubled(self.totals)
+        for name in ("hashes", "offsets", "tallies", "documents", "totals"):
+            setattr(self, name, _doubled(getattr(self, name)))
+        self.offsets = self.offsets[: len(self.hashes) + 1]
         size = _slots_for(len(self.hashes))
         self.slots = kernels_terms.build_slots(self.hashes, self.n_terms, size)
 

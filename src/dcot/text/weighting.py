@@ -1,4 +1,7 @@
-"""TermWeighting: weight counts by TF-IDF, BM25, logarithms or presence."""
+"""TermWeighting: weight counts by TF-IDF, BM25, logarithms or presence.
+
+Also weighs words against meaning in a search, and joins both in sparse vectors.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from sklearn.utils.sparsefuncs_fast import (
 from sklearn.utils.validation import validate_data
 
 from dcot.core.centred import canonical, check_kind
+from dcot.core.options import check_choice, check_number
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.text.options import check_flags
 
@@ -219,20 +223,10 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         """Raise an error for parameters out of range."""
         check_flags(self.get_params(deep=False), "use_idf", "smooth_idf", "sublinear_tf")
-        if not isinstance(self.scheme, str) or self.scheme not in _SCHEMES:
-            raise InvalidParameterError(
-                f"scheme must be one of {', '.join(_SCHEMES)}, got {self.scheme!r}"
-            )
-        if not isinstance(self.norm, str | None) or self.norm not in _NORMS:
-            raise InvalidParameterError(
-                f"norm must be 'auto', 'l1', 'l2' or None, got {self.norm!r}"
-            )
-        if not isinstance(self.idf_floor, Real) or not 0 <= self.idf_floor < np.inf:
-            raise InvalidParameterError(
-                f"idf_floor must be a number of at least 0, got {self.idf_floor!r}"
-            )
-        if not isinstance(self.k1, Real) or not 0 <= self.k1 < np.inf:
-            raise InvalidParameterError(f"k1 must be a number of at least 0, got {self.k1!r}")
+        check_choice("scheme", self.scheme, _SCHEMES)
+        check_choice("norm", self.norm, _NORMS)
+        check_number("idf_floor", self.idf_floor)
+        check_number("k1", self.k1)
         if not isinstance(self.b, Real) or not 0 <= self.b <= 1:
             raise InvalidParameterError(
                 f"b must be in [0, 1], got {self.b!r}: 0 ignores the length of documents"
@@ -296,3 +290,56 @@ def _unit_rows(X: sparse.csr_matrix, norm: str) -> sparse.csr_matrix:
     # sklearn.preprocessing.normalize does the same but is slow to import
     (inplace_csr_row_normalize_l1 if norm == "l1" else inplace_csr_row_normalize_l2)(X)
     return X
+
+
+# -- words and meaning in a search ----------------------------------------------------------------
+
+EQUAL_WORDS = 9.0  # effective words of a query from which meaning counts as much as words
+LONG = 100.0  # mean terms per document from which meaning has its full weight
+MEANING = "~"  # prefix of a prototype, to distinguish it from the word itself
+
+
+def weight_of_meaning(weights: Any, mean_length: float) -> Floats:
+    """Return the weight of meaning relative to words for each query, a row of word weights.
+
+    A query of one or two words is best answered by the documents that contain them. A query of many
+    words describes a topic, and no document has them all. So the weight of meaning grows with the
+    square of the effective number of words, (Σ w)² / Σ w², up to 1. It is smaller for short
+    documents, whose meaning is less certain (docs/search.md has the measurements).
+
+    >>> queries = sparse.csr_array(np.tril(np.ones((12, 12))))
+    >>> weight_of_meaning(queries, mean_length=150)[[0, 2, 8, 11]].round(2).tolist()
+    [0.01, 0.11, 1.0, 1.0]
+    """
+    total, squares = (
+        np.asarray(each.sum(axis=1)).ravel() for each in (weights, weights.multiply(weights))
+    )
+    n_words = total**2 / np.where(squares > 0, squares, 1.0)
+    return np.minimum((n_words / EQUAL_WORDS) ** 2, 1.0) * min(mean_length / LONG, 1.0)
+
+
+def strongest(Z: Floats, top: int) -> sparse.csr_array:
+    """Scale the positive part of each row to length 1, and keep its ``top`` largest values.
+
+    >>> strongest(np.array([[0.6, -5.0, 0.8, 0.0]]), top=1).toarray().tolist()
+    [[0.0, 0.0, 0.8, 0.0]]
+    """
+    Z = np.maximum(Z, 0.0)
+    norms = np.linalg.norm(Z, axis=1, keepdims=True)
+    Z /= np.where(norms > 0, norms, 1.0)
+    if top < Z.shape[1]:
+        order = np.argpartition(-Z, top, axis=1)[:, top:]
+        np.put_along_axis(Z, order, 0.0, axis=1)
+    return sparse.csr_array(Z)
+
+
+def as_dicts(words: Any, terms: Any, meaning: Any, prototypes: Any) -> list[dict[str, float]]:
+    """Return each row of both matrices as one dictionary; prototypes are prefixed with ``~``."""
+    marked = np.array([f"{MEANING}{name}" for name in prototypes.tolist()], dtype=object)
+    return [_row(words, terms, i) | _row(meaning, marked, i) for i in range(words.shape[0])]
+
+
+def _row(matrix: Any, names: Any, i: int) -> dict[str, float]:
+    entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
+    columns, values = matrix.indices[entries], matrix.data[entries]
+    return dict(zip(names[columns].tolist(), values.tolist(), strict=True))

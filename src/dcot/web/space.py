@@ -23,7 +23,7 @@ from dcot.core.fit import FittedDCoT
 from dcot.core.layers import Layer
 from dcot.core.representation import Representation
 from dcot.errors import DcotError
-from dcot.text.readers import as_texts
+from dcot.text.inputs import as_texts
 from dcot.vectorizer import DCoTVectorizer
 from dcot.web.shading import shares_of
 

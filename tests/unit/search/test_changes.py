@@ -116,10 +116,10 @@ def test_segments_are_few_and_whole():
 def test_vocabularies_grow_at_the_end(model):
     before = counter_of(model)
     after, counts = before._grown(["zeppelin oil oil", "", "airship zeppelin"])
-    known = before.terms.strings()
+    known = before.terms.to_list()
     assert known == model.counter_.get_feature_names_out().tolist()
-    assert after.terms.strings() == [*known, "airship", "zeppelin"]
-    assert before.terms.strings() == known
+    assert after.terms.to_list() == [*known, "airship", "zeppelin"]
+    assert before.terms.to_list() == known
     expected = np.zeros((3, len(known) + 2))
     expected[0, known.index("oil")] = 2
     expected[[0, 2], -1] = 1

@@ -7,7 +7,7 @@ import pytest
 
 from dcot import DCoTVectorizer, SearchIndex
 from dcot.search import RETRIEVAL, ranking
-from dcot.text import TermWeighting, relevance
+from dcot.text import TermWeighting, weighting
 
 RNG = np.random.default_rng(3)
 WORDS = [f"word{i}" for i in range(80)]
@@ -72,8 +72,8 @@ def test_each_query_has_its_own_share(model):
     assert shares[0] == shares[1] < shares[2] < shares[3]
     length = np.mean([len(text.split()) for text in texts])
     weight = shares[0] / (1 - shares[0])
-    np.testing.assert_allclose(weight, length / relevance.LONG / relevance.EQUAL_WORDS**2)
-    np.testing.assert_allclose(shares[3] / (1 - shares[3]), length / relevance.LONG)
+    np.testing.assert_allclose(weight, length / weighting.LONG / weighting.EQUAL_WORDS**2)
+    np.testing.assert_allclose(shares[3] / (1 - shares[3]), length / weighting.LONG)
     assert shares[4] == 0
     (again,) = index.search(["word1 common common"])  # a word of every document decides nothing
     np.testing.assert_allclose(again.weights[0], shares[0], rtol=0.02)

@@ -17,8 +17,8 @@ from dcot import DCoTVectorizer
 from dcot.errors import InvalidInputError
 from dcot.stream import LocalPasses, Repeatable
 from dcot.text import TermCounter, TextSource, read_texts
+from dcot.text.inputs import as_text_source
 from dcot.text.pipeline import VocabularySum, fit_counter
-from dcot.text.readers import as_text_source
 
 OPTIONS = [
     {},
@@ -154,7 +154,7 @@ def test_the_undercount_is_a_bound_in_any_order_of_merging(batches, capacity, ra
         tallies.append(total.merge(tallies.pop(), tallies.pop()))
     (tally,) = tallies
     learned = tally.learned()
-    found = dict(zip(learned.terms.strings(), learned.documents.tolist(), strict=True))
+    found = dict(zip(learned.terms.to_list(), learned.documents.tolist(), strict=True))
     exact = exact_frequencies([text for batch in batches for text in batch])
     assert len(found) <= capacity
     assert learned.n_documents == sum(map(len, batches))
@@ -195,6 +195,6 @@ def test_a_tally_survives_being_sent():
     total = VocabularySum(TermCounter(n_threads=1), 100)
     tally = total.add(total.empty(), texts(50))
     again = pickle.loads(pickle.dumps(tally)).learned()
-    assert again.terms.strings() == tally.learned().terms.strings()
+    assert again.terms.to_list() == tally.learned().terms.to_list()
     assert again.documents.tolist() == tally.learned().documents.tolist()
     assert again.n_documents == 50

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcot.text import TermCounter
-from dcot.text import patterns as characters
-from dcot.text.analysis import Analysis
-from dcot.text.batch import Texts
-from dcot.text.patterns import compile_pattern
+from dcot.text import analysis as characters
+from dcot.text.analysis import Analysis, compile_pattern
+from dcot.text.inputs import Texts
 
 CODES = [code for code in range(characters.N_CHARACTERS) if not 0xD800 <= code < 0xE000]
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

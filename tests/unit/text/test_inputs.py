@@ -11,7 +11,7 @@ import pytest
 from dcot import DCoTClassifier, DcotError, SearchIndex
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.text import TermCounter, inputs
-from dcot.text.batch import Texts
+from dcot.text.inputs import Texts
 
 TEXTS = ["tea for two", "", "naïve café", "two 中文 two"]
 KINDS = {

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from dcot import DcotError
 from dcot.errors import InvalidParameterError
 from dcot.text import TermCounter
-from dcot.text.batch import Texts
-from dcot.text.patterns import RunPattern, compile_pattern
+from dcot.text.analysis import RunPattern, compile_pattern
+from dcot.text.inputs import Texts
 
 RUNS = [
     r"(?u)\b\w\w+\b", r"\w+", r"(?a)\w+", r"\b\w{3,}\b", r"[a-z]+", r"\S+", r"[^\W\d_]{2,}",

@@ -8,7 +8,7 @@ import pytest
 from dcot import DCoTVectorizer
 from dcot.errors import InvalidParameterError, ModelNotFittedError
 from dcot.text import TermWeighting
-from dcot.text.relevance import EQUAL_WORDS, LONG
+from dcot.text.weighting import EQUAL_WORDS, LONG
 
 RNG = np.random.default_rng(4)
 WORDS = [f"word{i}" for i in range(60)]

@@ -19,33 +19,36 @@ STRINGS = st.lists(
 @settings(deadline=None)
 @given(STRINGS)
 def test_sorted_as_python_sorts(strings):
-    terms = Terms.from_strings(strings)
-    assert terms.take(terms.sorted_order()).strings() == sorted(strings)
+    terms = Terms.of(strings)
+    assert terms.take(terms.sorted_order()).to_list() == sorted(strings)
 
 
 @settings(deadline=None)
 @given(STRINGS, STRINGS)
-def test_unknown_and_followed_by(old, new):
-    known, found = Terms.from_strings(old), Terms.from_strings(new)
-    unknown = found.take(found.unknown_in(known))
-    assert unknown.strings() == [term for term in new if term not in old]
-    assert known.followed_by(unknown).strings() == old + unknown.strings()
+def test_new_terms_follow_the_known_ones_sorted(old, new):
+    larger, numbers = Terms.of(old).extended(Terms.of(new))
+    assert larger.to_list() == old + sorted(term for term in new if term not in old)
+    assert [larger.to_list()[number] for number in numbers] == new
 
 
 @settings(deadline=None)
 @given(STRINGS)
 def test_pickle_keeps_terms(strings):
-    terms = Terms.from_strings(strings)
+    terms = Terms.of(strings)
     terms.lookup()
-    assert pickle.loads(pickle.dumps(terms)).strings() == strings
+    assert pickle.loads(pickle.dumps(terms)).to_list() == strings
 
 
 def test_a_table_grows_in_terms_and_in_bytes():
     many = [f"term {i:06d}" for i in range(20_000)] + ["x" * 200_000]
-    table = TermTable()
-    assert table.merge(Terms.from_strings(many)).tolist() == list(range(len(many)))
-    assert table.terms().strings() == many
-    assert table.merge(Terms.from_strings(many[::-1])).tolist() == list(range(len(many)))[::-1]
+    table, ones = TermTable(), np.ones(len(many), dtype=np.int64)
+    assert table.merge(Terms.of(many), ones, 2 * ones).tolist() == list(range(len(many)))
+    backwards = Terms.of(many[::-1])
+    assert table.merge(backwards, ones, ones).tolist() == list(range(len(many)))[::-1]
+    terms, documents, totals = pickle.loads(pickle.dumps(table)).counted()
+    assert terms.to_list() == many
+    assert set(documents.tolist()) == {2}
+    assert set(totals.tolist()) == {3}
 
 
 def test_counting_in_one_document_survives_growth():
@@ -63,12 +66,12 @@ def test_counting_in_one_document_survives_growth():
 
 
 def test_words_that_collide_for_one_seed_do_not_for_another():
-    words = Terms.from_strings([f"w{i}" for i in range(200_000)])
+    words = Terms.of([f"w{i}" for i in range(200_000)])
     bucket = np.uint64(1023)
-    chosen = np.flatnonzero((hash_terms(words.arena, words.offsets, np.uint64(1)) & bucket) == 0)
+    chosen = np.flatnonzero((hash_terms(words.data, words.bounds, np.uint64(1)) & bucket) == 0)
     assert len(chosen) > 100  # all of these would share one slot
     colliding = words.take(chosen)
-    hashes = hash_terms(colliding.arena, colliding.offsets, np.uint64(2))
+    hashes = hash_terms(colliding.data, colliding.bounds, np.uint64(2))
     assert np.bincount((hashes & bucket).astype(np.int64)).max() < 10
 
 
