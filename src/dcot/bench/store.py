@@ -151,10 +151,8 @@ class Store:
             "versions": versions(),
             "hardware": hardware(),
         }
-        path = self.path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(cell, indent=1, sort_keys=True, allow_nan=False)
-        write_atomically(path, (text + "\n").encode())
+        write_atomically(self.path(key), (text + "\n").encode())
 
     def cells(self) -> Iterator[Cell]:
         """All finished cells of this protocol, in a fixed order."""

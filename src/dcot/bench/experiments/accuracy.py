@@ -320,7 +320,6 @@ def _write(path: Path, blocks: Sequence[Block]) -> None:
             arrays[f"scale{number}"] = block.scale
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stub does not know keywords
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, buffer.getvalue())
 
 
