@@ -26,15 +26,15 @@ from dcot.cli.session import Session, at_end
 # The module of each command, and the heading it has in help.
 COMMANDS = {
     "fit": ("fit", "Features"),
-    "transform": ("transform", "Features"),
-    "label": ("label", "Classes"),
+    "transform": ("fit", "Features"),
+    "label": ("pages", "Classes"),
     "audit": ("audit", "Classes"),
     "train": ("train", "Classes"),
     "predict": ("predict", "Classes"),
     "evaluate": ("evaluate", "Classes"),
     "suggest": ("predict", "Classes"),
     "refit": ("train", "Classes"),
-    "explore": ("explore", "Reading"),
+    "explore": ("pages", "Reading"),
     "explain": ("explain", "Reading"),
     "similar": ("explain", "Reading"),
     "index": ("search", "Search"),
