@@ -39,7 +39,7 @@ COMMANDS = {
     "similar": ("explain", "Reading"),
     "index": ("search", "Search"),
     "search": ("search", "Search"),
-    "info": ("info", "More"),
+    "info": ("explain", "More"),
     "demo": ("demo", "More"),
     "bench": ("bench", "More"),
 }

@@ -39,8 +39,7 @@ class Running:
     ] = None
     data: _Data = None
     encoder: Annotated[
-        Path | None,
-        o.option("Also measure this sentence-transformers model.", metavar="FOLDER"),
+        Path | None, o.option("Also measure this sentence-transformers model.", metavar="FOLDER")
     ] = None
     static_embeddings: Annotated[
         bool, o.option("Also measure the vectors of wordllama.", "--static-embeddings")
@@ -112,8 +111,7 @@ def compare(
     ] = None,
     label: Annotated[str | None, o.option("Column with the label.", metavar="COLUMN")] = None,
     split: Annotated[
-        str | None,
-        o.option("Column with train, test or unlabelled.", metavar="COLUMN"),
+        str | None, o.option("Column with train, test or unlabelled.", metavar="COLUMN")
     ] = None,
     test_share: Annotated[float, o.option("Share to test on, if there is no split.")] = 0.3,
     system: Annotated[

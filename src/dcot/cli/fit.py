@@ -101,11 +101,7 @@ class DcotOptions:
     max_iter: Annotated[int, _dcot("At most this many iterations of cg.", min=1)] = 1000
     memory_limit: Annotated[
         str | None,
-        _dcot(
-            "Memory limit of the fit, such as 4GB.",
-            metavar="SIZE",
-            show_default="free memory",
-        ),
+        _dcot("Memory limit of the fit, such as 4GB.", metavar="SIZE", show_default="free memory"),
     ] = None
 
 

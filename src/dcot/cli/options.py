@@ -325,12 +325,7 @@ class Counting:
         ),
     ] = r"(?u)\b\w\w+\b"
     min_word_length: Annotated[
-        int | None,
-        _counting(
-            "Minimum length of a word, in characters.",
-            min=1,
-            show_default="2",
-        ),
+        int | None, _counting("Minimum length of a word, in characters.", min=1, show_default="2")
     ] = None
     ngram_range: Annotated[
         Any,

@@ -12,6 +12,7 @@ from dcot.cli.errors import UserError
 from dcot.cli.files import check_place, check_target, load_model
 from dcot.cli.session import Session
 from dcot.runtime.extras import require
+from dcot.runtime.resources import format_bytes
 
 if TYPE_CHECKING:
     from dcot.web.documents import Documents
@@ -200,7 +201,6 @@ def explore(
 
 
 def _export(session: Session, explorer: Explorer, path: Path) -> None:
-    from dcot.runtime.resources import format_bytes
     from dcot.web.explore.export import export_page
 
     session.note("Drawing the map …")
