@@ -27,6 +27,7 @@ _Data = Annotated[
     Path | None,
     o.option("Folder with the research corpora.", metavar="FOLDER", show_default="DCOT_DATA"),
 ]
+_Docs = Annotated[Path | None, o.option("Also write the tables as Markdown.", metavar="FOLDER")]
 _Out = o.output("Folder for the results.", "FOLDER")
 
 
@@ -137,9 +138,7 @@ def compare(
         bool, o.option("Also fine-tune the encoder with SetFit, which is slow.", "--setfit")
     ] = False,
     output: Annotated[Path, _Out] = Path("compare-output"),
-    docs: Annotated[
-        Path | None, o.option("Also write the tables as Markdown.", metavar="FOLDER")
-    ] = None,
+    docs: _Docs = None,
     running: Running,
     session: Session,
 ) -> None:
@@ -185,9 +184,7 @@ def defaults(
         list[str] | None,
         o.option("Corpus to use. Can be repeated.", metavar="NAME", show_default="all"),
     ] = None,
-    docs: Annotated[
-        Path | None, o.option("Also write the tables as Markdown.", metavar="FOLDER")
-    ] = None,
+    docs: _Docs = None,
     data: _Data = None,
     session: Session,
 ) -> None:

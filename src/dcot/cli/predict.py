@@ -228,10 +228,7 @@ def suggest(
     corpus: o.Corpora,
     *,
     k: o.K = 10,
-    output: Annotated[
-        Path | None,
-        o.output("Ends in .parquet, .csv, .tsv, .jsonl or .npz.", show_default="standard output"),
-    ] = None,
+    output: o.TableOut = None,
     reading: o.Reading,
     labels: o.Labels,
     identifier: o.Identifier = None,

@@ -106,10 +106,7 @@ def search(
         o.option("Only documents with this metadata. Can be repeated.", metavar="COLUMN=VALUE"),
     ] = None,
     hybrid: o.Hybrid = None,
-    output: Annotated[
-        Path | None,
-        o.output("Ends in .parquet, .csv, .tsv, .jsonl or .npz.", show_default="standard output"),
-    ] = None,
+    output: o.TableOut = None,
     session: Session,
 ) -> None:
     """Find the documents nearest to a query.
