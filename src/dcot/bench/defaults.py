@@ -22,15 +22,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
-from dcot.bench.features import Block, Blocks, products
-from dcot.bench.protocol import (
-    Candidate,
-    choose,
-    default_class_weight,
-    document_weights,
-    ridge_predictions,
-    score,
-)
+from dcot.bench.features import Block, Blocks
+from dcot.bench.protocol import Candidate, choose, default_class_weight, ridge_predictions, score
 from dcot.bench.report.results import points
 from dcot.bench.report.tables import Table
 from dcot.bench.systems.dcot import outputs_of
@@ -38,8 +31,7 @@ from dcot.bench.tasks import load_corpus
 from dcot.classifier import DCoTClassifier
 from dcot.classifier.embedding import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
 from dcot.classifier.fit import evenly_spaced
-from dcot.classifier.ridge import KernelRidge, targets_of
-from dcot.classifier.selection import EMBEDDING_WEIGHTS, best_of
+from dcot.classifier.selection import EMBEDDING_WEIGHTS
 from dcot.classifier.self_training import FACTORS
 from dcot.datasets import Corpus
 from dcot.errors import DatasetMissingError, InvalidParameterError
@@ -145,31 +137,23 @@ class Held:
 
         With ``factors``, the classifier also learns from its predictions for other documents.
         """
-        held = self.out
+        held, labels = self.out, self.labels
         weight = default_class_weight() if class_weight == "default" else class_weight
         candidates = [Candidate({}, blocks) for blocks in choices]
-        found = []
+        found: list[list[dict[str, float]]] = []
         for order in self.draws:
             usable = [budget for budget in budgets or BUDGETS if budget <= len(order)]
-            chosen = choose(candidates, self.labels, order, usable, weight)
-            made = []
-            for budget in usable:
+            chosen = choose(candidates, labels, order, usable, weight)
+            found.append([])
+            for budget, choice in chosen.items():
                 known, others = order[:budget], order[budget:]
                 pool = others[evenly_spaced(len(others))] if factors else None
-                choice = chosen[budget]
-                made.append(
-                    ridge_predictions(choice, self.labels, known, held, weight, pool, factors)
-                )
-            found.append([score(self.labels[held], each.labels) for each in made])
-        return percent(found)
-
-
-def percent(found: Sequence[Sequence[dict[str, float]]]) -> dict[str, Array]:
-    """Mean over draws of the scores of each metric, in percent, by budget."""
-    return {
-        name: np.array([[100 * each[key] for each in draw] for draw in found]).mean(axis=0)
-        for name, key in METRICS.items()
-    }
+                made = ridge_predictions(choice, labels, known, held, weight, pool, factors)
+                found[-1].append(score(labels[held], made.labels))
+        return {
+            name: np.array([[100 * each[key] for each in draw] for draw in found]).mean(axis=0)
+            for name, key in METRICS.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -206,10 +190,8 @@ def _words(held: Held) -> Iterator[tuple[str, Outcome]]:
         start = time.process_time()
         model = DCoTVectorizer(**options).fit(held.texts)
         seconds = time.process_time() - start
+        size, _ = _saved(model, None)
         features = [Block.of(model.transform(held.texts))]
-        with tempfile.TemporaryDirectory() as folder:
-            model.save(Path(folder) / "model")
-            size = _megabytes(Path(folder) / "model")
         yield name, Outcome(held.scores(features), size, seconds)
 
 
@@ -217,12 +199,17 @@ def _precision(held: Held) -> Iterator[tuple[str, Outcome]]:
     """The precision that models are saved in."""
     model = DCoTVectorizer(min_df=2).fit(held.texts)
     for precision in PRECISIONS:
-        with tempfile.TemporaryDirectory() as parent:
-            folder = Path(parent) / "model"
-            model.save(folder, precision=None if precision == "as learned" else precision)
-            features = load_model(folder).transform(held.texts)
-            size = _megabytes(folder)
-        yield precision, Outcome(held.scores([Block.of(features)]), size)
+        size, loaded = _saved(model, None if precision == "as learned" else precision)
+        features = [Block.of(loaded.transform(held.texts))]
+        yield precision, Outcome(held.scores(features), size)
+
+
+def _saved(model: DCoTVectorizer, precision: str | None) -> tuple[float, Any]:
+    """Size of a saved model in megabytes, and the model as it is loaded again."""
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / "model"
+        model.save(folder, precision=precision)
+        return sum(path.stat().st_size for path in folder.iterdir()) / 1e6, load_model(folder)
 
 
 def _frequent(held: Held) -> Iterator[tuple[str, Outcome]]:
@@ -250,14 +237,18 @@ def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
     z1, z2 = (Block.of(layer) for layer in np.hsplit(model.dcot_.transform(X), 2))
     x, half = Block.of(X), Block.of(X * X.dtype.type(np.sqrt(0.5)))
     both = [z1, z2]
-    yield "both layers", Outcome(held.scores(both))
-    yield "chosen: these or layer 2", Outcome(held.scores(both, [z2]))
-    yield "chosen: these, layer 1 or 2", Outcome(held.scores(both, [z1], [z2]))
-    yield "chosen: these, layer 2 or x too", Outcome(held.scores(both, [z2], [x, z1, z2]))
-    yield "always layer 1", Outcome(held.scores([z1]))
-    yield "always layer 2", Outcome(held.scores([z2]))
-    yield "always x too", Outcome(held.scores([x, z1, z2]))
-    yield "always x at half weight too", Outcome(held.scores([half, z1, z2]))
+    choices = {
+        "both layers": [both],
+        "chosen: these or layer 2": [both, [z2]],
+        "chosen: these, layer 1 or 2": [both, [z1], [z2]],
+        "chosen: these, layer 2 or x too": [both, [z2], [x, z1, z2]],
+        "always layer 1": [[z1]],
+        "always layer 2": [[z2]],
+        "always x too": [[x, z1, z2]],
+        "always x at half weight too": [[half, z1, z2]],
+    }
+    for name, blocks in choices.items():
+        yield name, Outcome(held.scores(*blocks))
 
 
 def _self_training(held: Held) -> Iterator[tuple[str, Outcome]]:
@@ -296,48 +287,16 @@ def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
         "its word vectors": vectors_of_words(words, terms, X),
     }
     for name, source in sources.items():
-        rows = np.arange(len(held.texts))
-        embedding, found = source.learn(rows)
-        scores = _sums(held, ours, Block.of(embedding.features(found)))
+        embedding, found = source.learn(np.arange(len(held.texts)))
+        beside = Block.of(embedding.features(found))
         if name == "wordllama":
-            yield "dCoT alone", Outcome(scores["0.0"])
+            yield "dCoT alone", Outcome(held.scores([ours]))
         cost = seconds if name == "wordllama" else None
-        yield f"{name} alone", Outcome(scores["alone"], None, cost)
-        for weight in (*map(str, sorted(EMBEDDING_WEIGHTS)[1:]), "chosen"):
-            yield f"dCoT and {name}, weight {weight}", Outcome(scores[weight])
-
-
-def _sums(held: Held, ours: Block, beside: Block) -> dict[str, dict[str, Array]]:
-    """Scores of dCoT's kernel plus a weight times another, by weight, and of the other alone."""
-    found: dict[str, list[list[dict[str, float]]]] = {}
-    for order in held.draws:
-        budgets = [budget for budget in BUDGETS if budget <= len(order)]
-        most = order[: budgets[-1]]
-        one, two = (
-            [products([block], rows, most) for rows in (most, held.out)] for block in (ours, beside)
-        )
-        kernels = {
-            str(w): [a + w * b for a, b in zip(one, two, strict=True)] for w in EMBEDDING_WEIGHTS
-        }
-        kernels["alone"] = two
-        scores: dict[str, list[dict[str, float]]] = {name: [] for name in (*kernels, "chosen")}
-        for n in budgets:
-            labels = held.labels[most[:n]]
-            classes, targets = targets_of(labels)
-            weights = document_weights(labels, default_class_weight())
-            ridges = {
-                name: KernelRidge.fit(kernel[:n, :n], targets, weights=weights)
-                for name, (kernel, _) in kernels.items()
-            }
-            for name, ridge in ridges.items():
-                predicted = classes[ridge.decision(kernels[name][1][:, :n]).argmax(axis=1)]
-                scores[name].append(score(held.labels[held.out], predicted))
-            losses = [ridges[str(weight)].losses for weight in EMBEDDING_WEIGHTS]
-            best = EMBEDDING_WEIGHTS[best_of(np.array(losses), weights)]
-            scores["chosen"].append(scores[str(best)][-1])
-        for name, values in scores.items():
-            found.setdefault(name, []).append(values)
-    return {name: percent(values) for name, values in found.items()}
+        yield f"{name} alone", Outcome(held.scores([beside]), None, cost)
+        both = {weight: [ours, beside.times(weight)] for weight in EMBEDDING_WEIGHTS}
+        for weight in sorted(EMBEDDING_WEIGHTS)[1:]:
+            yield f"dCoT and {name}, weight {weight}", Outcome(held.scores(both[weight]))
+        yield f"dCoT and {name}, weight chosen", Outcome(held.scores(*both.values()))
 
 
 def _reliability(held: Held) -> Iterator[tuple[str, Outcome]]:
@@ -385,10 +344,6 @@ def _kept(model: DCoTClassifier, texts: list[str], truth: Array) -> list[float]:
     ]
 
 
-def _megabytes(folder: Path) -> float:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-
-
 STUDIES: dict[str, Study] = {
     "settings": _settings,
     "words": _words,
@@ -418,16 +373,15 @@ def run(
     tables = []
     held = list(_corpora(corpora or CORPORA, data, progress))
     for name in studies or STUDIES:
-        found: dict[str, dict[str, Outcome]] = {}
+        found: Found = {}
         for number, each in enumerate(held):
             for setting, outcome in STUDIES[name](each):
                 found.setdefault(setting, {})[each.name] = outcome
                 progress(f"{name}, {each.name}", (number + 0.5) / len(held))
-        names = [each.name for each in held]
         if name == "reliability":
-            made = [_plain_table(name, found, names)]
+            made = [_plain_table(name, found)]
         else:
-            made = [_table(name, metric, found, names) for metric in METRICS]
+            made = [_table(name, metric, found) for metric in METRICS]
         tables += made
         if docs is not None:
             path = Path(docs) / f"defaults-{name}.md"
@@ -446,41 +400,39 @@ def _corpora(
             announce(progress, f"{name} is skipped: {error}")
 
 
-def _table(
-    study: str, metric: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[str]
-) -> Table:
+Found = dict[str, dict[str, Outcome]]  # by setting and corpus
+
+
+def _table(study: str, metric: str, found: Found) -> Table:
     """Differences to the first row, and sizes and times if they were measured."""
     first = next(iter(found.values()))
     rows = []
     for name, outcomes in found.items():
-        gains = [outcomes[c].scores[metric] - first[c].scores[metric] for c in corpora]
-        cells = [" / ".join(map(points, gain)) for gain in gains]
+        gains = [one.scores[metric] - first[c].scores[metric] for c, one in outcomes.items()]
         mean = f"{round(float(np.mean([gain.mean() for gain in gains])), 2) + 0.0:+.2f}"
-        shown = ["" for _ in cells] if outcomes is first else cells
-        rows.append([name, *shown, "" if outcomes is first else mean, *_costs(outcomes, corpora)])
+        cells = [*(" / ".join(map(points, gain)) for gain in gains), mean]
+        sizes = [one.megabytes for one in outcomes.values()]
+        seconds = [one.seconds for one in outcomes.values()]
+        costs = [
+            "" if None in sizes else " / ".join(f"{value:.0f} MB" for value in sizes),
+            "" if None in seconds else " / ".join(f"{value:.1f}" for value in seconds),
+        ]
+        rows.append([name, *([""] * len(cells) if outcomes is first else cells), *costs])
     budgets = " / ".join(map(str, MANY_LABELS if study == "many" else BUDGETS))
     title = f"{study}: change in {metric} with {budgets} labels, in points"
-    head = ["change", *corpora, "mean", "saved size", "seconds to fit"]
-    measured = [i for i in range(len(head)) if i < len(corpora) + 2 or any(row[i] for row in rows)]
+    head = ["change", *first, "mean", "saved size", "seconds to fit"]
+    measured = [i for i in range(len(head)) if i < len(first) + 2 or any(row[i] for row in rows)]
     return Table(title, [head[i] for i in measured], [[row[i] for i in measured] for row in rows])
 
 
-def _plain_table(study: str, found: dict[str, dict[str, Outcome]], corpora: Sequence[str]) -> Table:
+def _plain_table(study: str, found: Found) -> Table:
     """Values instead of differences: a promise is compared with what was kept."""
     rows = []
     for name, outcomes in found.items():
-        values = [next(iter(outcomes[corpus].scores.values())) for corpus in corpora]
+        values = [next(iter(outcome.scores.values())) for outcome in outcomes.values()]
         # NaN if no document was answered in some draw
         shown = (["–" if np.isnan(v) else f"{v:.1f}" for v in each] for each in values)
         rows.append([name, *map(" / ".join, shown)])
     budgets = " / ".join(map(str, BUDGETS))
+    corpora = next(iter(found.values()))
     return Table(f"{study}, with {budgets} labels", ["on held-out documents", *corpora], rows)
-
-
-def _costs(outcomes: dict[str, Outcome], corpora: Sequence[str]) -> list[str]:
-    sizes = [outcomes[c].megabytes for c in corpora]
-    seconds = [outcomes[c].seconds for c in corpora]
-    return [
-        "" if any(v is None for v in sizes) else " / ".join(f"{v:.0f} MB" for v in sizes),
-        "" if any(v is None for v in seconds) else " / ".join(f"{v:.1f}" for v in seconds),
-    ]

@@ -63,7 +63,7 @@ def run(corpus: Corpus | None = None, *, words: Sequence[str] = WORDS, draws: in
             accuracies[name].append(float(np.mean(found.labels == labels[n:])))
     weights = model.weigh(documents.texts)
     found_words = columns_of(model.dcot_, weights, model._pipeline.terms, words)["columns"]
-    columns = {
+    columns: Columns = {
         word: [(name, value) for name, value in column]
         for word, column in found_words["layer 1"].items()
     }
@@ -74,25 +74,23 @@ def _representations(
     documents: Documents, model: DCoTVectorizer
 ) -> tuple[dict[str, list[Candidate]], dict[str, float]]:
     """Candidates of each system (LSI in several sizes), and the time to learn them."""
-    X, seconds = documents.tfidf, {}
-
-    def timed(name: str, learn: Callable[[], Any]) -> Any:
+    X = documents.tfidf
+    learners: dict[str, Callable[[], Any]] = {
+        "bag of words": lambda: Block.of(documents.counts, "unit"),
+        "TF-IDF": lambda: Block.of(X),
+        "LSI": lambda: TruncatedSVD(max(LSI_SIZES), random_state=0).fit_transform(X),
+        "dCoT": lambda: Block.of(model.fit_transform(documents.texts)),
+    }
+    found, seconds = {}, {}
+    for name, learn in learners.items():
         start = time.perf_counter()
         features = learn()
         seconds[name] = time.perf_counter() - start
-        return features
-
-    bag = timed("bag of words", lambda: Block.of(documents.counts, "unit"))
-    tfidf = timed("TF-IDF", lambda: Block.of(X))
-    lsi = timed("LSI", lambda: TruncatedSVD(max(LSI_SIZES), random_state=0).fit_transform(X))
-    ours = timed("dCoT", lambda: Block.of(model.fit_transform(documents.texts)))
-    sizes = [Candidate({"k": k}, [Block.of(lsi[:, :k], "unit")]) for k in LSI_SIZES]
-
-    def single(block: Block) -> list[Candidate]:
-        return [Candidate({}, [block])]
-
-    found = {"bag of words": single(bag), "TF-IDF": single(tfidf), "LSI": sizes}
-    return {**found, "dCoT": single(ours)}, seconds
+        blocks = [features]
+        if name == "LSI":
+            blocks = [Block.of(features[:, :k], "unit") for k in LSI_SIZES]
+        found[name] = [Candidate({}, [block]) for block in blocks]
+    return found, seconds
 
 
 def _few_labels(labels: Array, seed: int) -> Array:

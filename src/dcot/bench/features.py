@@ -33,6 +33,11 @@ class Block:
         values = sp.csr_array(values) if sp.issparse(values) else np.asarray(values)
         return cls(values, _inverse_lengths(values) if rows == "unit" else None)
 
+    def times(self, weight: float) -> Block:
+        """A block whose inner products are multiplied by a weight."""
+        ones = np.ones(self.values.shape[0]) if self.scale is None else self.scale
+        return Block(self.values, np.sqrt(weight) * ones)
+
     def rows(self, wanted: Array, dtype: Any) -> Any:
         """Features of some documents."""
         part = self.values[wanted].astype(dtype)
@@ -40,11 +45,6 @@ class Block:
             return part
         scale = self.scale[wanted].astype(dtype)
         return sp.diags_array(scale) @ part if sp.issparse(part) else part * scale[:, None]
-
-    @property
-    def width(self) -> int:
-        """Number of features."""
-        return int(self.values.shape[1])
 
 
 Blocks = Sequence[Block]
@@ -80,7 +80,7 @@ class Coordinates:
 
     def __init__(self, blocks: Blocks, labelled: Array) -> None:
         self.blocks, self._labelled_rows = blocks, labelled
-        wide = sum(block.width for block in blocks) > len(labelled)
+        wide = sum(block.values.shape[1] for block in blocks) > len(labelled)
         dense = not all(sp.issparse(block.values) for block in blocks)
         self.factor = _factor(products(blocks, labelled, labelled)) if wide and dense else None
         S: Any = self._side_by_side(labelled) if self.factor is None else self.factor

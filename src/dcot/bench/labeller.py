@@ -74,7 +74,10 @@ def run(
         progress(way, number / len(ways))
         rows = [_curve(space, truth, suggested, start, sizes, seed) for seed in range(draws)]
         curves[way] = {size: [row[k] for row in rows] for k, size in enumerate(sizes)}
-    seeded = {"no label": {words: [_seeded(space, truth, words)] for words in SEED_WORDS}}
+    seeded: dict[str, Curve] = {"no label": {}}
+    for words in SEED_WORDS:
+        snapshot = learn(space.Z, {}, Start(_seed_words(space, truth, words)))
+        seeded["no label"][words] = [_right(snapshot, truth)]
     progress("labeller", 1.0)
     drawn = "one draw" if draws == 1 else f"mean of {draws} draws"
     about = f"{corpus}, {len(texts):,} documents, {len(set(truth))} classes"
@@ -130,11 +133,6 @@ def _right(snapshot: Snapshot | None, truth: list[str]) -> float:
     if snapshot is None:
         return 0.0
     return float((np.asarray(snapshot.classes)[snapshot.best] == np.asarray(truth)).mean())
-
-
-def _seeded(space: Space, truth: list[str], words: int) -> float:
-    """The accuracy of seed words without any label."""
-    return _right(learn(space.Z, {}, Start(_seed_words(space, truth, words))), truth)
 
 
 def _seed_words(space: Space, truth: list[str], words: int) -> dict[str, Any]:

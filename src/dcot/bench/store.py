@@ -62,28 +62,16 @@ def hardware() -> dict[str, str | int]:
     facts: dict[str, str | int] = {
         "system": platform.system(),
         "architecture": platform.machine(),
-        "processor": _processor(),
+        "processor": platform.processor() or "unknown",
         "cores": n_cores(),
     }
-    if memory := _memory():
+    with suppress(OSError):  # only Linux has this file
+        if match := re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text()):
+            facts["processor"] = match[1].strip()
+    with suppress(ValueError, OSError, AttributeError):  # not on Windows
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         facts["memory_gb"] = round(memory / 1e9)
     return facts
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.processor() or "unknown"
-    match = re.search(r"model name\s*:\s*(.+)", text)
-    return match[1].strip() if match else platform.processor() or "unknown"
-
-
-def _memory() -> int:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return 0
 
 
 Key = dict[str, Any]  # what a cell is: experiment, corpus, system, draw and so on
@@ -151,10 +139,8 @@ class Store:
             "versions": versions(),
             "hardware": hardware(),
         }
-        path = self.path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(cell, indent=1, sort_keys=True, allow_nan=False)
-        write_atomically(path, (text + "\n").encode())
+        write_atomically(self.path(key), (text + "\n").encode())
 
     def cells(self) -> Iterator[Cell]:
         """All finished cells of this protocol, in a fixed order."""

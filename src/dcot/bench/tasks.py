@@ -128,13 +128,9 @@ class Task:
             raise InvalidInputError(f"{self.name}: the documents to learn from have no terms")
         counts = self.counts[:, known]
         weighting = TermWeighting("tfidf", sublinear_tf=True).fit(counts[learned])
-
-        def part(rows: Array) -> Documents:
-            tfidf = sp.csr_array(weighting.transform(counts[rows]), dtype=np.float32)
-            texts = None if self.texts is None else [self.texts[row] for row in rows]
-            return Documents(counts[rows], tfidf, texts)
-
-        return part(learned), part(wanted)
+        tfidf = sp.csr_array(weighting.transform(counts), dtype=np.float32)
+        documents = Documents(counts, tfidf, self.texts)
+        return documents[learned], documents[wanted]
 
     def _known(self, learned: Array) -> Array:
         seen = np.asarray((self.counts[learned] > 0).sum(axis=0)).ravel()
@@ -149,15 +145,16 @@ class Task:
     def sample(self, n_train: int, n_test: int, n_unlabelled: int = 0) -> Task:
         """A random sample of each part, always the same one."""
         rng = np.random.default_rng(SAMPLE_SEED)
-        parts = []
-        for rows, size in zip(
-            (self.train, self.test, self.unlabelled), (n_train, n_test, n_unlabelled), strict=True
-        ):
-            parts.append(np.sort(rng.permutation(rows)[:size]))
-        cut = any(len(a) < len(b) for a, b in zip(parts[:2], (self.train, self.test), strict=True))
-        return replace(
-            self, train=parts[0], test=parts[1], unlabelled=parts[2], sampled=self.sampled or cut
+        train, test, unlabelled = (
+            np.sort(rng.permutation(rows)[:size])
+            for rows, size in (
+                (self.train, n_train),
+                (self.test, n_test),
+                (self.unlabelled, n_unlabelled),
+            )
         )
+        cut = self.sampled or len(train) < len(self.train) or len(test) < len(self.test)
+        return replace(self, train=train, test=test, unlabelled=unlabelled, sampled=cut)
 
 
 def load_task(name: str, data_dir: DataDir = None, *, stand_in: bool = False) -> Task:

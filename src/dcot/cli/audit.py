@@ -25,6 +25,13 @@ _TITLES = {
     "alone": "Documents unlike all others",
     "unknown": "Documents without any known word",
 }
+_COLUMNS = {  # of each kind on a terminal, between id and text
+    "label": ("label", "suggested", "score"),
+    "copy": ("of",),
+    "near copy": ("of", "score"),
+    "alone": ("score",),
+    "unknown": (),
+}
 
 Finding = dict[str, Any]
 
@@ -91,12 +98,10 @@ def _findings(documents: Batch, seed: int) -> list[Finding]:
     if space is None:
         return found + [finding("unknown", row, 0.0) for row in range(len(texts))]
     near = checks.neighbours(space.Z)
-    copies = checks.near_copies(space.X, near, [one.row for one in exact])
-    found += [
-        finding("near copy", one.row, one.similarity, of=documents.ids[one.of]) for one in copies
-    ]
-    lonely = checks.alone(near, space.known)
-    found += [finding("alone", int(row), near.cosines[row].mean()) for row in lonely]
+    for one in checks.near_copies(space.X, near, [copy.row for copy in exact]):
+        found.append(finding("near copy", one.row, one.similarity, of=documents.ids[one.of]))
+    for row in checks.alone(near, space.known):
+        found.append(finding("alone", int(row), near.cosines[row].mean()))
     unknown = [row for row, known in enumerate(space.known) if not known]
     return found + [finding("unknown", row, 0.0) for row in unknown]
 
@@ -120,13 +125,7 @@ def _show(session: Session, findings: list[Finding], counts: dict[str, int], n: 
         rows = [one for one in findings if one["kind"] == kind][:_SHOWN]
         if not rows:
             continue
-        names = {
-            "label": ("id", "label", "suggested", "score", "text"),
-            "copy": ("id", "of", "text"),
-            "near copy": ("id", "of", "score", "text"),
-            "alone": ("id", "score", "text"),
-            "unknown": ("id", "text"),
-        }[kind]
+        names = ("id", *_COLUMNS[kind], "text")
         shown = [[one[name] for name in names] for one in rows]
         more = counts[kind] - len(rows)
         session.say(f"{title}: {counts[kind]:,}" + (f" (the worst {len(rows)})" if more else ""))

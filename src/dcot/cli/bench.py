@@ -27,6 +27,7 @@ _Data = Annotated[
     Path | None,
     o.option("Folder with the research corpora.", metavar="FOLDER", show_default="DCOT_DATA"),
 ]
+_Docs = Annotated[Path | None, o.option("Also write the tables as Markdown.", metavar="FOLDER")]
 _Out = o.output("Folder for the results.", "FOLDER")
 
 
@@ -39,8 +40,7 @@ class Running:
     ] = None
     data: _Data = None
     encoder: Annotated[
-        Path | None,
-        o.option("Also measure this sentence-transformers model.", metavar="FOLDER"),
+        Path | None, o.option("Also measure this sentence-transformers model.", metavar="FOLDER")
     ] = None
     static_embeddings: Annotated[
         bool, o.option("Also measure the vectors of wordllama.", "--static-embeddings")
@@ -112,8 +112,7 @@ def compare(
     ] = None,
     label: Annotated[str | None, o.option("Column with the label.", metavar="COLUMN")] = None,
     split: Annotated[
-        str | None,
-        o.option("Column with train, test or unlabelled.", metavar="COLUMN"),
+        str | None, o.option("Column with train, test or unlabelled.", metavar="COLUMN")
     ] = None,
     test_share: Annotated[float, o.option("Share to test on, if there is no split.")] = 0.3,
     system: Annotated[
@@ -139,9 +138,7 @@ def compare(
         bool, o.option("Also fine-tune the encoder with SetFit, which is slow.", "--setfit")
     ] = False,
     output: Annotated[Path, _Out] = Path("compare-output"),
-    docs: Annotated[
-        Path | None, o.option("Also write the tables as Markdown.", metavar="FOLDER")
-    ] = None,
+    docs: _Docs = None,
     running: Running,
     session: Session,
 ) -> None:
@@ -187,9 +184,7 @@ def defaults(
         list[str] | None,
         o.option("Corpus to use. Can be repeated.", metavar="NAME", show_default="all"),
     ] = None,
-    docs: Annotated[
-        Path | None, o.option("Also write the tables as Markdown.", metavar="FOLDER")
-    ] = None,
+    docs: _Docs = None,
     data: _Data = None,
     session: Session,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,19 +29,18 @@ Part = Literal["all", "train", "test", "unlabelled"]
 class Batch:
     """Texts, labels (None if unlabelled), identifiers and other columns of documents."""
 
-    texts: list[str] = field(default_factory=list)
-    labels: list[Any] = field(default_factory=list)
-    ids: list[Any] = field(default_factory=list)
-    metadata: list[Any] = field(default_factory=list)
+    texts: list[str]
+    labels: list[Any]
+    ids: list[Any]
+    metadata: list[Any]
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Batch:
+        """The columns of rows."""
+        return cls(*map(list, zip(*rows, strict=True)))
 
     def __len__(self) -> int:
         return len(self.texts)
-
-    def add(self, text: str, label: Any, identifier: Any, metadata: Any) -> None:
-        self.texts.append(text)
-        self.labels.append(label)
-        self.ids.append(identifier)
-        self.metadata.append(metadata)
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,8 @@ class Corpus:
     def files(self) -> TextFiles | None:
         """A reader of at least one document, or None if the corpus is not plain files."""
         self.check()
-        if not self._plain_files():
+        named = any(_known(source) for source in self.sources)
+        if named or not self.rereadable or self.labels.label is not None:
             return None
         from dcot.text import read_texts
 
@@ -120,26 +120,24 @@ class Corpus:
 
     def whole(self) -> Batch:
         """All documents at once."""
-        documents = Batch()
-        for row in self._rows():
-            documents.add(*row)
-        if not len(documents):
+        rows = list(self._rows())
+        if not rows:
             raise self._empty()
-        return documents
+        return Batch.of(rows)
 
     def batches(self) -> Iterator[Batch]:
         """Documents in batches, at least one of them."""
-        batch, size, any_yet = Batch(), 0, False
+        rows: list[Row] = []
+        size, any_yet = 0, False
         for row in self._rows():
-            any_yet = True
-            batch.add(*row)
+            rows.append(row)
             size += len(row[0])
-            if len(batch) >= _BATCH_DOCUMENTS or size >= _BATCH_CHARACTERS:
-                yield batch
-                batch, size = Batch(), 0
-        if len(batch):
-            yield batch
-        if not any_yet:
+            if len(rows) >= _BATCH_DOCUMENTS or size >= _BATCH_CHARACTERS:
+                yield Batch.of(rows)
+                rows, size, any_yet = [], 0, True
+        if rows:
+            yield Batch.of(rows)
+        elif not any_yet:
             raise self._empty()
 
     def checked_labels(self, documents: Batch) -> list[Any]:
@@ -163,10 +161,6 @@ class Corpus:
     def _empty(self) -> UserError:
         return UserError(f"{self.name} has no documents: there is nothing to work on")
 
-    def _plain_files(self) -> bool:
-        named = any(_known(source) for source in self.sources)
-        return not named and self.rereadable and self.labels.label is None
-
     def _rows(self) -> Iterator[Row]:
         self.check()
         number = 0
@@ -178,7 +172,7 @@ class Corpus:
 
     def _rows_of(self, source: str) -> Iterator[Row]:
         if source == STANDARD_INPUT:
-            return self._named(self._from_standard_input())
+            return self._from_standard_input()
         if _known(source):
             return self._from_known(source)
         return self._from_files(Path(source).expanduser())
@@ -203,21 +197,20 @@ class Corpus:
         one = self.reading
         return ReadOptions(tuple(one.text or ()), one.encoding, one.errors, one.separator)
 
-    def _from_standard_input(self) -> Iterator[tuple[Any, ...]]:
+    def _from_standard_input(self) -> Iterator[Row]:
         from dcot.text.tables import stream_rows
 
         path = Path("standard input")
         kind = self._stream_kind(path)
-        return stream_rows(sys.stdin.buffer, path, kind, self._options, self._others)
+        rows = stream_rows(sys.stdin.buffer, path, kind, self._options, self._others)
+        return self._named(rows)
 
     def _stream_kind(self, path: Path) -> str:
         """The format of a stream, which has no ending."""
         from dcot.text.tables import KINDS, suffix_of
 
-        columns = bool(self.reading.text or self._others)
-        kind = (
-            self.reading.format or KINDS.get(suffix_of(path)) or ("jsonl" if columns else "lines")
-        )
+        usual = "jsonl" if self.reading.text or self._others else "lines"
+        kind = self.reading.format or KINDS.get(suffix_of(path)) or usual
         if kind == "parquet":
             raise UserError(f"parquet cannot be read from {path}: name the file")
         return kind
@@ -242,14 +235,14 @@ class Corpus:
         corpus = datasets.load(name)
         if corpus.texts is None:
             raise UserError(f"the corpus {name} has counts but no texts: use it from Python")
-        chosen: list[Any] = [part] if part else [self.part]
-        if self.part == "train" and not part:
+        chosen: list[Any] = [part or self.part]
+        if chosen == ["train"] and not part:
             chosen = ["train", "unlabelled"]
+        labels = corpus.label_sets if corpus.label_separator else corpus.labels
         for one in chosen:
-            labels = corpus.label_sets if corpus.label_separator else corpus.labels
             for row in corpus.rows(one):
-                hidden = one == "unlabelled"
-                yield corpus.texts[row], None if hidden else labels[row], int(row), None
+                label = None if one == "unlabelled" else labels[row]
+                yield corpus.texts[row], label, int(row), None
 
     def _label(self, label: Any) -> Any:
         """A label as text, several labels as a list, or None for unlabelled documents.

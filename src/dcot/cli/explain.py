@@ -1,22 +1,28 @@
-"""``dcot explain`` and ``dcot similar``: what words and documents mean to a model."""
+"""``dcot info``, ``explain`` and ``similar``: what is in a model, and what words mean to it."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.files import load_model
 from dcot.cli.session import Session, table
+from dcot.runtime.resources import format_bytes
+from dcot.runtime.terminal import one_line, printable
 
 if TYPE_CHECKING:
-    from dcot import DCoTClassifier
+    from dcot import DCoT, DCoTClassifier, DCoTVectorizer, SearchIndex
     from dcot.explain import Meaning
+
+    AnyModel = DCoT | DCoTClassifier | DCoTVectorizer | SearchIndex
 
 READABLE = ("DCoTVectorizer", "DCoT", "DCoTClassifier")
 EXAMPLES = {
+    "info": ("dcot info model", "dcot info model --json"),
     "explain": (
         "dcot explain model nasdaq",
         "dcot explain model 'opec cut its output' -k 5",
@@ -26,11 +32,105 @@ EXAMPLES = {
 }
 
 
+def info(model: o.Model, session: Session) -> None:
+    """Show the settings, sizes and estimated accuracy of a model.
+
+    All files of the folder are checked, including their checksums.
+    """
+    import dcot
+    from dcot.persistence.manifest import FORMAT_VERSION, read_manifest
+
+    if model.is_file():
+        raise UserError(f"{model} is a file, but a model folder was expected here")
+    manifest = read_manifest(model)
+    loaded = dcot.load(model)
+    contents = loaded._contents(False)
+    sizes = {entry.name: entry.size for entry in manifest.files.values()}
+    if session.json:
+        session.emit(
+            {
+                "model": str(model),
+                "kind": manifest.kind,
+                "format_version": FORMAT_VERSION,
+                "dcot_version": manifest.dcot_version,
+                "bytes": sum(sizes.values()),
+                "files": sizes,
+                "facts": dict(contents.facts),
+                "settings": _settings(loaded),
+            }
+        )
+        return
+    rows = [
+        ("kind", manifest.kind),
+        *contents.facts,
+        ("size", format_bytes(float(sum(sizes.values())))),
+        ("saved by", f"dcot {manifest.dcot_version}, format {FORMAT_VERSION}"),
+    ]
+    if changed := _changed(loaded):
+        listed = ", ".join(f"{name}={_short(value)}" for name, value in sorted(changed.items()))
+        rows.append(("settings changed", listed))
+    session.show(_facts(model, rows))
+
+
+def _settings(model: AnyModel) -> dict[str, Any]:
+    """Parameters that JSON can represent."""
+    if hasattr(model, "_short_params"):
+        parameters = model._short_params()
+    else:
+        parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    return {name: value for name, value in parameters.items() if _is_plain(value)}
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _changed(model: AnyModel) -> dict[str, Any]:
+    """Settings that are not the defaults; a list may be the tuple that it was saved from."""
+    defaults = _settings(type(model)()) if hasattr(model, "get_params") else {}
+
+    def plain(value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
+
+    return {
+        name: value
+        for name, value in _settings(model).items()
+        if plain(value) != plain(defaults.get(name)) and name != "random_state"
+    }
+
+
+def _facts(path: Path, rows: list[tuple[str, str]]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    found = Table(
+        box=box.SIMPLE_HEAD,
+        show_header=False,
+        title=Text(one_line(path)),
+        title_justify="left",
+        pad_edge=False,
+    )
+    found.add_column(style="bold", no_wrap=True)
+    found.add_column(overflow="fold")
+    for name, value in rows:
+        found.add_row(Text(one_line(name)), Text(printable(value)))
+    return found
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 def explain(
     model: o.Model,
     text: Annotated[
-        str,
-        o.argument("A word or a document; '' for the bias, - for standard input.", "TEXT"),
+        str, o.argument("A word or a document; '' for the bias, - for standard input.", "TEXT")
     ],
     *,
     target: Annotated[
@@ -152,15 +252,11 @@ def _decision(
     if not found.words:
         session.note("The model knows no word of the text: this is its baseline.")
     rows = [
-        (
-            f"{word.share:+.3f}",
-            word.word + ("" if word.labelled else " *"),
-            word.reasons(),
-        )
+        (f"{word.share:+.3f}", word.word + ("" if word.labelled else " *"), word.reasons())
         for word in found.words[:k]
     ]
-    rest = sum(word.share for word in found.words[k:])
     if len(found.words) > k:
+        rest = sum(word.share for word in found.words[k:])
         rows.append((f"{rest:+.3f}", f"({len(found.words) - k} more words)", ""))
     if found.encoder:
         rows.append((f"{found.encoder:+.3f}", "(the whole text, by the encoder)", ""))

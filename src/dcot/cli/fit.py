@@ -1,17 +1,28 @@
-"""``dcot fit``: learn features from unlabelled documents."""
+"""``dcot fit`` and ``dcot transform``: learn features, and write those of documents to a file."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dcot.cli import options as o
 from dcot.cli.corpus import Corpus
 from dcot.cli.errors import UserError
-from dcot.cli.files import check_target, save_model
+from dcot.cli.files import (
+    check_output,
+    check_place,
+    check_target,
+    load_model,
+    save_model,
+    writing,
+)
 from dcot.cli.session import Session
+from dcot.runtime.extras import require
+from dcot.runtime.progress import documents_done
+from dcot.runtime.resources import format_bytes
 
 if TYPE_CHECKING:
     from dcot import DCoTVectorizer
@@ -23,7 +34,12 @@ EXAMPLES = {
         "dcot fit news.csv --text body --n-prototypes 1000 --noise 0.9,0.8 -o model",
         "zcat news.jsonl.gz | dcot fit - --text body -o model --precision int8",
         "dcot fit news.txt --dask threads -o model",
-    )
+    ),
+    "transform": (
+        "dcot transform model news.txt -o features.npy",
+        "dcot transform model news.csv --text body --id number -o features.parquet",
+        "dcot transform model news.txt -o features",
+    ),
 }
 _dcot = partial(o.option, panel="dCoT")
 
@@ -85,11 +101,7 @@ class DcotOptions:
     max_iter: Annotated[int, _dcot("At most this many iterations of cg.", min=1)] = 1000
     memory_limit: Annotated[
         str | None,
-        _dcot(
-            "Memory limit of the fit, such as 4GB.",
-            metavar="SIZE",
-            show_default="free memory",
-        ),
+        _dcot("Memory limit of the fit, such as 4GB.", metavar="SIZE", show_default="free memory"),
     ] = None
 
 
@@ -119,7 +131,8 @@ def fit(
     """
     check_target(output, "DCoTVectorizer")
     if dask is not None:
-        _check_dask()
+        for module in ("dask", "distributed"):
+            require(module, "dask")
     documents = Corpus(corpus, reading).texts()
     model = vectorizer(counting, weighting, dcot, session)
     start = time.perf_counter()
@@ -156,13 +169,6 @@ def vectorizer(
     return DCoTVectorizer(**chosen, random_state=session.seed, verbose=session.verbose)
 
 
-def _check_dask() -> None:
-    from dcot.runtime.extras import require
-
-    for module in ("dask", "distributed"):
-        require(module, "dask")
-
-
 def _fit_with_dask(cluster: str, model: DCoTVectorizer, documents: TextFiles | list[str]) -> None:
     from dcot import distributed
 
@@ -175,8 +181,6 @@ def _fit_with_dask(cluster: str, model: DCoTVectorizer, documents: TextFiles | l
 
 
 def _summary(facts: dict[str, Any]) -> str:
-    from dcot.runtime.resources import format_bytes
-
     layers = f"{facts['layers']} layer{'s' if facts['layers'] != 1 else ''}"
     return (
         f"Learned from {facts['documents']:,} documents in {facts['seconds']:.1f} s: "
@@ -184,3 +188,100 @@ def _summary(facts: dict[str, Any]) -> str:
         f"{facts['features']:,} features.\n"
         f"Saved to {facts['model']} ({format_bytes(facts['bytes'])})."
     )
+
+
+def transform(
+    model: o.Model,
+    corpus: o.Corpora,
+    output: Annotated[
+        Path,
+        o.output(
+            "Ends in .parquet, .csv, .tsv or .jsonl (features by name), .npz, or .npy (only the "
+            "matrix). Without an ending, a folder of parquet files."
+        ),
+    ],
+    *,
+    overwrite: Annotated[bool, o.option("Start again instead of resuming.", "--overwrite")] = False,
+    reading: o.Reading,
+    identifier: o.Identifier = None,
+    session: Session,
+) -> None:
+    """Turn documents into features.
+
+    Documents are read, transformed and written in batches, but a parquet or npz file is kept in
+    memory until the end. For a large corpus write .npy or a folder; after an interruption, the same
+    command resumes.
+    """
+    folder = not output.suffix
+    if folder:
+        _check_folder(output, identifier, overwrite)
+    else:
+        check_output(output, [*corpus, str(model)])
+    source = Corpus(corpus, reading, identifier=identifier)
+    source.check()
+    vectorizer = load_model(model, "DCoTVectorizer", hint="make one with dcot fit")
+    names = [str(name) for name in vectorizer.get_feature_names_out()]
+    vectorizer.set_output(transform="default")
+    sparse = vectorizer.dcot_.output == "concat" and vectorizer.dcot_.components_ is None
+    if folder or (output.suffix == ".npy" and source.rereadable and not sparse):
+        total = _resumable(session, vectorizer, source, output, resume=not overwrite)
+    else:
+        total = _at_once(session, vectorizer, source, output, names)
+    facts: dict[str, Any] = {"documents": total, "features": len(names), "output": str(output)}
+    session.done(facts, f"Wrote {len(names):,} features of {total:,} documents to {output}.")
+
+
+def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None:
+    from dcot.stream.writing import in_progress
+
+    if identifier is not None:
+        raise UserError(
+            f"{output} will be a folder, and its files have numbers and no column for --id: name a "
+            "file that ends in .parquet, or leave --id out"
+        )
+    ours = (output / "features.json").is_file()
+    if output.exists() and not (ours and (overwrite or in_progress(output))):
+        advice = "replace it with --overwrite, or " if ours else ""
+        raise UserError(
+            f"{output} exists: {advice}name another folder, or a file that ends in "
+            ".parquet, .csv, .tsv, .jsonl, .npz or .npy"
+        )
+    check_place(output)
+
+
+def _at_once(
+    session: Session, vectorizer: DCoTVectorizer, source: Corpus, output: Path, names: list[str]
+) -> int:
+    progress, done = session.progress, 0
+    with writing(output, names) as writer:
+        for batch in source.batches():
+            writer.write({"id": batch.ids}, vectorizer.transform(batch.texts))
+            done += len(batch)
+            documents_done(progress, "transform", done)
+    progress("transform", 1.0)
+    return done
+
+
+def _resumable(
+    session: Session, vectorizer: DCoTVectorizer, source: Corpus, output: Path, *, resume: bool
+) -> int:
+    """Write features so that the same command can resume after an error or Ctrl-C.
+
+    An older output stays until the new one is complete.
+    """
+    from dcot.stream import Once, Repeatable
+
+    texts: Any
+    if source.rereadable:
+        texts = source.files() or Repeatable(lambda: (batch.texts for batch in source.batches()))
+    else:
+        texts = Once(batch.texts for batch in source.batches())
+    try:
+        total: int = vectorizer.transform_to(
+            texts, output, overwrite=True, resume=resume, progress=session.progress
+        )
+    except KeyboardInterrupt:
+        without = "" if resume else " without --overwrite"
+        session.note(f"{output} is not complete: the same command{without} resumes it")
+        raise
+    return total

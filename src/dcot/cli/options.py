@@ -180,6 +180,10 @@ Model = Annotated[Path, argument("Model folder.", "MODEL")]
 ModelOut = Annotated[
     Path, output("Model folder to write; a model of the same kind is replaced.", "MODEL")
 ]
+TableOut = Annotated[
+    Path | None,
+    output("Ends in .parquet, .csv, .tsv, .jsonl or .npz.", show_default="standard output"),
+]
 Precision = Annotated[
     Literal["float16", "int8"] | None,
     option(
@@ -325,12 +329,7 @@ class Counting:
         ),
     ] = r"(?u)\b\w\w+\b"
     min_word_length: Annotated[
-        int | None,
-        _counting(
-            "Minimum length of a word, in characters.",
-            min=1,
-            show_default="2",
-        ),
+        int | None, _counting("Minimum length of a word, in characters.", min=1, show_default="2")
     ] = None
     ngram_range: Annotated[
         Any,

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from dcot import DCoTClassifier
 
 Rows = dict[str, list[Any]]
-_OURS = re.compile(
-    r"id|prediction|probability(_\d+)?|class_\d+|known_words"
-)  # names of our columns
+# names of our columns
+_OURS = re.compile(r"id|prediction|probability(_\d+)?|class_\d+|known_words")
 _SHOWN = 400  # characters of a text in a table, before it is cut to the width of the terminal
 
 EXAMPLES = {
@@ -187,7 +186,7 @@ def _show_rows(session: Session, columns: Rows, texts: list[str]) -> None:
     more = [name for name in columns if name != "text" and not _OURS.fullmatch(name)]
     heads = [*(["id"] if named else []), *more, "text", "prediction", "probability"]
     heads += ["then"] if any(values["then"]) else []
-    heads += [] if all(values["known_words"]) else ["known_words"]
+    heads += [] if all(values.get("known_words", [])) else ["known_words"]
     rows = zip(*(map(_plain, values[name]) for name in heads), strict=True)
     session.show(table(heads, rows, cut="text"))
 
@@ -229,10 +228,7 @@ def suggest(
     corpus: o.Corpora,
     *,
     k: o.K = 10,
-    output: Annotated[
-        Path | None,
-        o.output("Ends in .parquet, .csv, .tsv, .jsonl or .npz.", show_default="standard output"),
-    ] = None,
+    output: o.TableOut = None,
     reading: o.Reading,
     labels: o.Labels,
     identifier: o.Identifier = None,

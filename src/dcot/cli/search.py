@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from dcot.cli.corpus import Corpus
 from dcot.cli.errors import UserError
 from dcot.cli.files import check_output, check_target, load_model, save_model, writing
 from dcot.cli.session import Session, table
+from dcot.runtime.resources import format_bytes
 
 if TYPE_CHECKING:
     from dcot import SearchIndex
@@ -37,8 +37,7 @@ def index(
     model: Annotated[
         Path,
         o.argument(
-            "Model folder; or the word new, to fit a model for search to the corpus.",
-            "MODEL",
+            "Model folder; or the word new, to fit a model for search to the corpus.", "MODEL"
         ),
     ],
     corpus: o.Corpora,
@@ -72,16 +71,9 @@ def index(
     found.add(documents.texts, ids=_unique(documents.ids, source), metadata=documents.metadata)
     seconds = time.perf_counter() - start
     size = save_model(found, output, precision)
-    from dcot.runtime.resources import format_bytes
-
-    facts = {
-        "index": str(output),
-        "documents": len(found),
-        "seconds": round(seconds, 3),
-        "bytes": size,
-    }
+    facts = {"index": str(output), "documents": len(found)}
     session.done(
-        facts,
+        facts | {"seconds": round(seconds, 3), "bytes": size},
         f"Indexed {len(found):,} documents in {seconds:.1f} s.\n"
         f"Saved to {output} ({format_bytes(size)}).",
     )
@@ -114,10 +106,7 @@ def search(
         o.option("Only documents with this metadata. Can be repeated.", metavar="COLUMN=VALUE"),
     ] = None,
     hybrid: o.Hybrid = None,
-    output: Annotated[
-        Path | None,
-        o.output("Ends in .parquet, .csv, .tsv, .jsonl or .npz.", show_default="standard output"),
-    ] = None,
+    output: o.TableOut = None,
     session: Session,
 ) -> None:
     """Find the documents nearest to a query.
@@ -182,8 +171,7 @@ def _as_number(value: str) -> list[Any]:
 
 def _as_json(hit: Hit) -> dict[str, Any]:
     names = ("rank", "id", "score", "similarity", "bm25", "metadata", "text")
-    values: Mapping[str, Any] = {name: getattr(hit, name) for name in names}
-    return {name: value for name, value in values.items() if value is not None}
+    return {name: value for name in names if (value := getattr(hit, name)) is not None}
 
 
 def _show(session: Session, hits: Hits, titled: bool) -> None:
@@ -202,9 +190,8 @@ def _show(session: Session, hits: Hits, titled: bool) -> None:
 
 
 def _described(hit: Hit) -> str:
-    metadata = ", ".join(
-        f"{name}: {value}" for name, value in (hit.metadata or {}).items() if value
-    )
+    pairs = (hit.metadata or {}).items()
+    metadata = ", ".join(f"{name}: {value}" for name, value in pairs if value)
     text = " ".join((hit.text or "")[:400].split())
     return " · ".join(filter(None, [metadata, text]))
 

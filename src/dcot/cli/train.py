@@ -15,6 +15,7 @@ from dcot.cli.corpus import Corpus
 from dcot.cli.evaluate import evaluation, show_evaluation
 from dcot.cli.files import check_target, load_classifier, save_model
 from dcot.cli.session import Session, table
+from dcot.runtime.resources import format_bytes
 
 if TYPE_CHECKING:
     from dcot import DCoTClassifier
@@ -123,16 +124,12 @@ def train(
     *,
     unlabelled: Annotated[
         list[str] | None,
-        o.option(
-            "More documents, used without labels. Can be repeated.",
-            metavar="CORPUS",
-        ),
+        o.option("More documents, used without labels. Can be repeated.", metavar="CORPUS"),
     ] = None,
     test: Annotated[
         str | None,
         o.option(
-            "Evaluate on these documents afterwards. Column names are the same.",
-            metavar="CORPUS",
+            "Evaluate on these documents afterwards. Column names are the same.", metavar="CORPUS"
         ),
     ] = None,
     precision: o.Precision = None,
@@ -202,11 +199,7 @@ def refit(
 
 
 def _saved(
-    session: Session,
-    model: DCoTClassifier,
-    output: Path,
-    precision: str | None,
-    seconds: float,
+    session: Session, model: DCoTClassifier, output: Path, precision: str | None, seconds: float
 ) -> dict[str, Any]:
     """Save a trained classifier, show its expected accuracy, and return its facts for JSON."""
     size = save_model(model, output, precision)
@@ -276,8 +269,10 @@ def note_doubtful_labels(session: Session, labels: list[Any], column: str | None
 
 def facts_of(model: DCoTClassifier) -> dict[str, Any]:
     """Facts about a trained classifier, for JSON."""
-    estimate = model.estimate_
-    scores = {name: getattr(estimate, name) for name in ("dcot", "tfidf", "majority")}
+    estimate: dict[str, Any] = {"held_out": model.estimate_.n}
+    for name in ("dcot", "tfidf", "majority") if model.estimate_.n else ():
+        estimate[name] = asdict(getattr(model.estimate_, name))
+        del estimate[name]["name"]
     return {
         "kind": "DCoTClassifier",
         "documents": int(model.n_documents_),
@@ -286,26 +281,24 @@ def facts_of(model: DCoTClassifier) -> dict[str, Any]:
         "setting": model.best_params_,
         "settings_tried": len(model.cv_results_["params"]),
         "calibrated": bool(model.calibrated_),
-        "estimate": {
-            "held_out": estimate.n,
-            **{
-                name: {key: value for key, value in asdict(score).items() if key != "name"}
-                for name, score in scores.items()
-                if estimate.n
-            },
-        },
+        "estimate": estimate,
     }
 
 
 def show(session: Session, model: DCoTClassifier, facts: dict[str, Any]) -> None:
     """Show the expected accuracy of a classifier to a person."""
-    from dcot.runtime.resources import format_bytes
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the text says it too
         summary, *others = model.report().split("\n\n")
     estimate = model.estimate_
-    rows = [_row(score) for score in (estimate.dcot, estimate.tfidf, estimate.majority)]
+    rows = [
+        [
+            score.name,
+            *_percent(score.accuracy, score.accuracy_interval),
+            *_percent(score.macro_f1, score.macro_f1_interval),
+        ]
+        for score in (estimate.dcot, estimate.tfidf, estimate.majority)
+    ]
     session.show(
         summary,
         table(["", "accuracy", "95 % interval", "macro-F1", "95 % interval"], rows),
@@ -314,14 +307,6 @@ def show(session: Session, model: DCoTClassifier, facts: dict[str, Any]) -> None
     session.say(f"Saved to {facts['model']} ({format_bytes(facts['bytes'])}).")
 
 
-def _row(score: Any) -> list[str]:
-    accuracy = [_percent(score.accuracy), _span(score.accuracy_interval)]
-    return [score.name, *accuracy, _percent(score.macro_f1), _span(score.macro_f1_interval)]
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
-
-
-def _span(interval: tuple[float, float]) -> str:
-    return f"{100 * interval[0]:.1f} – {100 * interval[1]:.1f}"
+def _percent(value: float, interval: tuple[float, float]) -> tuple[str, str]:
+    low, high = interval
+    return f"{100 * value:.1f} %", f"{100 * low:.1f} – {100 * high:.1f}"

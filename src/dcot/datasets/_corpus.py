@@ -19,10 +19,6 @@ __all__ = ["Corpus", "Part", "check_figures"]
 Part = Literal["all", "train", "test", "unlabelled"]
 
 
-def _no_rows() -> npt.NDArray[np.intp]:
-    return np.empty(0, dtype=np.intp)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
     """A corpus: texts or counts, labels, and which documents are for training and testing.
@@ -82,7 +78,7 @@ class Corpus:
     test: npt.NDArray[np.intp]
     texts: list[str] | None = None
     counts: csr_matrix | None = None
-    unlabelled: npt.NDArray[np.intp] = field(default_factory=_no_rows)
+    unlabelled: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     target_names: tuple[str, ...] = ()
     feature_names: npt.NDArray[np.str_] | None = None
     label_separator: str | None = None

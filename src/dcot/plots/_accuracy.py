@@ -40,23 +40,16 @@ def accuracy_bars(
     >>> figure.savefig("bars.png")  # doctest: +SKIP
     """
     ax = axes_of(ax, 5, 0.6 * len(accuracies) + 1)
-    names = list(accuracies)
-    for row, name in enumerate(names):
-        values = [100 * value for value in accuracies[name]]
+    dots = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": "black"}
+    for row, given in enumerate(accuracies.values()):
+        values = [100 * value for value in given]
         mean = sum(values) / len(values)
-        ours = row == len(names) - 1
+        ours = row == len(accuracies) - 1
         ax.barh(row, mean, color=OURS if ours else QUIET, height=0.7)
-        dots = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": "black"}
         ax.plot(values, [row] * len(values), "o", markeredgewidth=0.6, **dots)
-        ax.text(
-            max(*values, mean) + 2,
-            row,
-            f"{mean:.1f} %",
-            va="center",
-            ha="left",
-            weight="bold" if ours else "normal",
-        )
-    ax.set_yticks(range(len(names)), names)
+        weight, place = "bold" if ours else "normal", max(*values, mean) + 2
+        ax.text(place, row, f"{mean:.1f} %", va="center", ha="left", weight=weight)
+    ax.set_yticks(range(len(accuracies)), list(accuracies))
     ax.invert_yaxis()
     ax.set_xlim(0, 100)
     ax.set_xlabel("accuracy on held-out documents (%)")
@@ -106,7 +99,7 @@ def label_curves(
         raise InvalidInputError("expected numbers of labels, with at least one draw each")
     ax = axes_of(ax, 5.6, 3.8)
     last = len(curves) - 1
-    ends: list[tuple[float, float, str, dict[str, Any]]] = []
+    ends: list[tuple[float, float, str, str, str]] = []
     for number, (name, curve) in enumerate(curves.items()):
         if not curve:
             continue
@@ -129,14 +122,7 @@ def label_curves(
             elinewidth=0.8,
             zorder=3 if ours else 2,
         )
-        ends.append(
-            (
-                xs[-1],
-                means[-1],
-                name,
-                {"color": colour, "weight": "bold"} if ours else {"color": colour},
-            )
-        )
+        ends.append((xs[-1], means[-1], name, colour, "bold" if ours else "normal"))
     _set_ticks(ax, budgets)
     ax.set_xlabel("labelled documents")
     ax.set_ylabel(label)
@@ -163,21 +149,20 @@ def _set_ticks(ax: Any, budgets: Sequence[int]) -> None:
     ax.set_xticks(budgets, names)
 
 
-def _name_ends(ax: Any, ends: Sequence[tuple[float, float, str, dict[str, Any]]]) -> None:
+def _name_ends(ax: Any, ends: Sequence[tuple[float, float, str, str, str]]) -> None:
     """Write the name of each curve at its right end, without overlaps."""
     low, high = ax.get_ylim()
     points = ax.get_window_extent().height * 72 / ax.figure.dpi
     room = 11.5 * (high - low) / points
-    order = sorted(range(len(ends)), key=lambda place: ends[place][1])
-    heights = [ends[place][1] for place in order]
+    ends = sorted(ends, key=lambda end: end[1])
+    heights = [end[1] for end in ends]
     for _ in range(200):
         for lower in range(len(heights) - 1):
             lack = room - (heights[lower + 1] - heights[lower])
             if lack > 1e-9:
                 heights[lower] -= lack / 2
                 heights[lower + 1] += lack / 2
-    for place, height in zip(order, heights, strict=True):
-        x, y, name, style = ends[place]
+    for (x, y, name, colour, weight), height in zip(ends, heights, strict=True):
         ax.annotate(
             literal(name),
             (x, y),
@@ -185,9 +170,10 @@ def _name_ends(ax: Any, ends: Sequence[tuple[float, float, str, dict[str, Any]]]
             textcoords=("axes fraction", "data"),
             va="center",
             fontsize=9,
+            color=colour,
+            weight=weight,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": style["color"], "linewidth": 0.5, "shrinkB": 4},
-            **style,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkB": 4},
         )
     ax.set_ylim(low, high)
 

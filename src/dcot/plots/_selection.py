@@ -71,16 +71,14 @@ def selection_results(
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(2, 1))
     left.axvline(errors[0], color="0.6", linewidth=0.8, linestyle="--")
     right.axvline(100 * results["mean_test_score"][0], color="0.6", linewidth=0.8, linestyle="--")
-    for row, place in enumerate(order):
-        style = _MARKS[_kind(place, chosen)]
-        left.errorbar(
-            errors[place], row, xerr=spread[place], color="black", capsize=2, linewidth=1, **style
-        )
-        right.plot(100 * results["mean_test_score"][place], row, color="black", **style)
     names = [_name(params[place], params[0]) for place in order]
     left.set_yticks(range(len(order)), names, fontsize=9)
     for row, place in enumerate(order):
-        if place in (0, chosen):
+        kind = "chosen" if place == chosen else "candidate" if place else "default"
+        style = {"color": "black", **_MARKS[kind]}
+        left.errorbar(errors[place], row, xerr=spread[place], capsize=2, linewidth=1, **style)
+        right.plot(100 * results["mean_test_score"][place], row, **style)
+        if kind != "candidate":
             left.get_yticklabels()[row].set_fontweight("bold")
     left.set_ylim(len(order) - 0.4, -0.6)
     left.set_xlabel("leave-one-out squared error ± one standard error", fontsize=9)
@@ -95,12 +93,6 @@ def selection_results(
     _legend(figure, chosen)
     figure.suptitle(title)
     return figure
-
-
-def _kind(place: int, chosen: int) -> str:
-    if place == chosen:
-        return "chosen"
-    return "default" if place == 0 else "candidate"
 
 
 def _name(row: dict[str, Any], default: dict[str, Any]) -> str:

@@ -103,6 +103,16 @@ def test_tables_on_a_terminal(shelf, monkeypatch):
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]", done.err)
 
 
+def test_suggestions_on_a_terminal(shelf):
+    arguments = ("news.csv", "--text", "body", "--label", "topic", "-k", 2)
+    done = run("suggest", "classifier", *arguments, watched=True)
+    assert done.code == 0, done.err
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", done.out)
+    lines = [line for line in plain.splitlines() if line.strip()]
+    assert lines[0].split() == ["text", "prediction", "probability"]
+    assert len(lines) == 4  # a head, a rule, and a line for each document
+
+
 def test_json_is_all_there_is_on_standard_output(shelf):
     for arguments in (
         ["fit", "news.txt", "-o", "m"],

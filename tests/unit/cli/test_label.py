@@ -7,6 +7,7 @@ import json
 import pytest
 from tests.unit.cli.running import run, write_corpora
 
+from dcot.web.label import run_label
 from dcot.web.server import listen
 
 TEXT = ("news.csv", "--text", "body", "--no-open", "-o", "labels.csv")
@@ -29,11 +30,14 @@ def unserved(monkeypatch):
 
     monkeypatch.setattr("dcot.web.label.serve", serve)
 
-    def note(self, access, labelling):
-        self.labelling = labelling
-        served.append(labelling)
+    def noted(*arguments):
+        def note(access, labelling):
+            served.append(labelling)
+            arguments[-1](access, labelling)
 
-    monkeypatch.setattr("dcot.cli.label._Page.ready", note)
+        run_label(*arguments[:-1], note)
+
+    monkeypatch.setattr("dcot.web.label.run_label", noted)
     return served
 
 

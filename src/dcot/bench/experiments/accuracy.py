@@ -124,20 +124,14 @@ def _cells(
             "learned": size,
             "class_weight": weight,
         }
+        # dCoT has its own ridge, its features an SVM; pretrained systems have both.
+        tried = context.profile.svm_systems
+        pretrained = name in context.extra and not isinstance(context.system(name), Supervised)
+        has = {RIDGE: name != FEATURES, SVM: name in tried or (pretrained and bool(tried))}
         for classifier in classifiers:
-            if _has(context, name, classifier):
-                for labels, draw in cells:
-                    cell = {"classifier": classifier, "labels": labels, "draw": draw}
-                    yield task, name, {**common, **cell}
-
-
-def _has(context: Context, name: str, classifier: str) -> bool:
-    """Whether a system is measured with a classifier: dCoT has its own ridge, its features SVM."""
-    if classifier == RIDGE:
-        return name != FEATURES
-    tried = context.profile.svm_systems
-    others = name in context.extra and not isinstance(context.system(name), Supervised)
-    return name in tried or (others and bool(tried))
+            for labels, draw in cells if has[classifier] else ():
+                cell = {"classifier": classifier, "labels": labels, "draw": draw}
+                yield task, name, {**common, **cell}
 
 
 def _job(context: Context, task: Task, name: str, keys: list[Key]) -> Job:
@@ -246,26 +240,19 @@ def _representation_cells(
             if key["classifier"] == SVM:
                 found = svm_predictions(choice, labels, labelled, test, weight)
             else:
-                pool = _pool(n, labelled) if system.self_trained else None
-                found = ridge_predictions(choice, labels, labelled, test, weight, pool)
+                # some unlabelled training documents, as in ``DCoTClassifier``
+                some = np.setdiff1d(evenly_spaced(n), labelled) if system.self_trained else None
+                found = ridge_predictions(choice, labels, labelled, test, weight, some)
             setting = choice.candidate.setting
             yield key, _result(task, key, found.labels, setting, found.strength)
-
-
-def _pool(n: int, labelled: Array) -> Array:
-    """Some unlabelled training documents, evenly spaced, as in ``DCoTClassifier``."""
-    return np.setdiff1d(evenly_spaced(n), labelled)
 
 
 def _result(
     task: Task, key: Key, predicted: Array, setting: Setting, strength: float | None
 ) -> Result:
     truth = task.labels[task.test]
-    result: Result = {
-        **score(truth, predicted),
-        "setting": setting,
-        "labelled": len(_labelled(task, key)),
-    }
+    result: Result = {**score(truth, predicted), "setting": setting}
+    result["labelled"] = len(_labelled(task, key))
     if strength is not None:
         result["strength"] = strength
     if key["labels"] == ALL:  # one draw, so tests pair documents
@@ -320,7 +307,6 @@ def _write(path: Path, blocks: Sequence[Block]) -> None:
             arrays[f"scale{number}"] = block.scale
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stub does not know keywords
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, buffer.getvalue())
 
 
@@ -328,13 +314,8 @@ def _read(path: Path) -> list[Block] | None:
     """Read cached blocks; None if the file is missing or damaged."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            count = sum(name.startswith("values") for name in archive.files)
-            return [
-                Block(
-                    archive[f"values{i}"],
-                    archive[f"scale{i}"] if f"scale{i}" in archive.files else None,
-                )
-                for i in range(count)
-            ]
+            found = dict(archive)
+            count = sum(name.startswith("values") for name in found)
+            return [Block(found[f"values{i}"], found.get(f"scale{i}")) for i in range(count)]
     except (OSError, EOFError, ValueError, KeyError, BadZipFile):
         return None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -49,7 +49,7 @@ WITH_VECTORS = "default index with static embeddings"
 LSI_SIZES = (200, 50, 100, 300, 500)
 BM25_SETTINGS = ((1.2, 0.75), (0.9, 0.4), (1.5, 0.75), (2.0, 0.75), (1.2, 0.4), (2.0, 0.4))
 Rankings = list[list[str]]
-Cut = Callable[[str], tuple[str, str] | None]
+Cut = Callable[..., tuple[str, str] | None]
 
 
 def jobs(context: Context) -> Iterator[Job]:
@@ -192,110 +192,87 @@ def _sparse(model: DCoTVectorizer, collection: JudgedCollection) -> Array:
 def collection_of(context: Context, name: str) -> JudgedCollection:
     """Load a collection by name: one made from a corpus, or a folder in the data directory."""
     if name in _MADE:
-        return _MADE[name](context)
+        corpus, made = _MADE[name]
+        return made(load(CORPORA[corpus], data_dir=context.data))
     for folder in search_dirs(context.data):
         if (folder / name / "corpus.jsonl").is_file():
             return load_beir(folder / name)
     raise DatasetMissingError(f"there is no folder {name} in the layout of BEIR")
 
 
-def _items(name: str, cut: Cut) -> Callable[[Context], JudgedCollection]:
+def _items(corpus: Corpus, cut: Cut, **options: Any) -> JudgedCollection:
     """Queries cut out of documents; ``cut`` returns a query and the rest of a text, or None."""
-
-    def made(context: Context) -> JudgedCollection:
-        texts = _corpus(context, name).texts or []
-        rng = np.random.default_rng(0)
-        pieces = [cut(texts[i]) for i in rng.permutation(len(texts))]
-        pairs = [pair for pair in pieces if pair is not None][:MAX_DOCUMENTS]
-        asked = rng.choice(len(pairs), min(QUERIES, len(pairs)), replace=False).tolist()
-        ids = [str(i) for i in range(len(pairs))]
-        numbers = [str(i) for i in asked]
-        relevant = [{number: 1.0} for number in numbers]
-        queries = [pairs[i][0] for i in asked]
-        rests = [rest for _, rest in pairs]
-        return JudgedCollection(name, ids, rests, numbers, queries, relevant)
-
-    return made
+    texts = corpus.texts or []
+    rng = np.random.default_rng(0)
+    pieces = [cut(texts[i], **options) for i in rng.permutation(len(texts))]
+    pairs = [pair for pair in pieces if pair is not None][:MAX_DOCUMENTS]
+    asked = rng.choice(len(pairs), min(QUERIES, len(pairs)), replace=False).tolist()
+    ids = [str(i) for i in range(len(pairs))]
+    numbers = [str(i) for i in asked]
+    relevant = [{number: 1.0} for number in numbers]
+    queries = [pairs[i][0] for i in asked]
+    return JudgedCollection(
+        corpus.name, ids, [rest for _, rest in pairs], numbers, queries, relevant
+    )
 
 
-def _classes(name: str, n_words: int) -> Callable[[Context], JudgedCollection]:
+def _classes(corpus: Corpus, n_words: int) -> JudgedCollection:
     """Queries begin test documents; training documents of the same class are relevant."""
-
-    def made(context: Context) -> JudgedCollection:
-        corpus = _corpus(context, name)
-        texts, labels = corpus.texts or [], np.asarray(corpus.labels)
-        rng = np.random.default_rng(0)
-        asked = rng.choice(corpus.test, QUERIES, replace=False)
-        held = rng.permutation(corpus.train)[:MAX_DOCUMENTS]
-        relevant = {
-            int(i): {str(held[j]): 1.0 for j in np.flatnonzero(labels[held] == labels[i])}
-            for i in asked
-        }
-        kept = [i for i, grades in relevant.items() if grades]
-        return JudgedCollection(
-            name,
-            [str(i) for i in held],
-            [texts[i] for i in held],
-            [str(i) for i in kept],
-            [" ".join(texts[i].split()[:n_words]) for i in kept],
-            [relevant[i] for i in kept],
-        )
-
-    return made
+    texts, labels = corpus.texts or [], np.asarray(corpus.labels)
+    rng = np.random.default_rng(0)
+    asked = rng.choice(corpus.test, QUERIES, replace=False)
+    held = rng.permutation(corpus.train)[:MAX_DOCUMENTS]
+    relevant = {
+        int(i): {str(held[j]): 1.0 for j in np.flatnonzero(labels[held] == labels[i])}
+        for i in asked
+    }
+    kept = [i for i, grades in relevant.items() if grades]
+    return JudgedCollection(
+        corpus.name,
+        [str(i) for i in held],
+        [texts[i] for i in held],
+        [str(i) for i in kept],
+        [" ".join(texts[i].split()[:n_words]) for i in kept],
+        [relevant[i] for i in kept],
+    )
 
 
-def _names(name: str) -> Callable[[Context], JudgedCollection]:
+def _names(corpus: Corpus) -> JudgedCollection:
     """Queries are the names of classes; the documents of the class are relevant."""
-
-    def made(context: Context) -> JudgedCollection:
-        corpus = _corpus(context, name)
-        held = np.concatenate([corpus.train, corpus.test])
-        labels, texts = np.asarray(corpus.labels)[held], corpus.texts or []
-        ids, classes = [str(i) for i in held], np.unique(labels).tolist()
-        return JudgedCollection(
-            name,
-            ids,
-            [texts[i] for i in held],
-            classes,
-            [" ".join(re.findall(r"[^\W_]+", label)) for label in classes],
-            [{ids[i]: 1.0 for i in np.flatnonzero(labels == label)} for label in classes],
-        )
-
-    return made
+    held = np.concatenate([corpus.train, corpus.test])
+    labels, texts = np.asarray(corpus.labels)[held], corpus.texts or []
+    ids, classes = [str(i) for i in held], np.unique(labels).tolist()
+    return JudgedCollection(
+        corpus.name,
+        ids,
+        [texts[i] for i in held],
+        classes,
+        [" ".join(re.findall(r"[^\W_]+", label)) for label in classes],
+        [{ids[i]: 1.0 for i in np.flatnonzero(labels == label)} for label in classes],
+    )
 
 
-def _corpus(context: Context, name: str) -> Corpus:
-    return load(CORPORA[name], data_dir=context.data)
+def _title(text: str) -> tuple[str, str] | None:
+    """The first paragraph, and at least 20 more words."""
+    query, found, rest = text.partition("\n\n")
+    return (query, rest) if found and len(rest.split()) >= 20 else None
 
 
-def _at(separator: str, least: int) -> Cut:
-    """Cut at the first separator; at least this many words must be left."""
-
-    def cut(text: str) -> tuple[str, str] | None:
-        query, found, rest = text.partition(separator)
-        return (query, rest) if found and len(rest.split()) >= least else None
-
-    return cut
+def _words(text: str, n: int, least: int, middle: bool = False) -> tuple[str, str] | None:
+    """The first n words, like a title, or n in the middle; at least ``least`` must be left."""
+    words = text.split()
+    start = (len(words) - n) // 2 if middle else 0
+    piece, rest = words[start : start + n], words[:start] + words[start + n :]
+    return (" ".join(piece), " ".join(rest)) if len(rest) >= least else None
 
 
-def _words(n_words: int, least: int, middle: bool = False) -> Cut:
-    """Cut out the first words, like a title, or words in the middle; ``least`` must be left."""
-
-    def cut(text: str) -> tuple[str, str] | None:
-        words = text.split()
-        start = (len(words) - n_words) // 2 if middle else 0
-        piece, rest = words[start : start + n_words], words[:start] + words[start + n_words :]
-        return (" ".join(piece), " ".join(rest)) if len(rest) >= least else None
-
-    return cut
-
-
-_MADE: dict[str, Callable[[Context], JudgedCollection]] = {
-    "reuters-items": _items("reuters-text", _at("\n\n", least=20)),
-    "dmoz-items": _items("dmoz", _words(4, least=6)),
-    "reuters-pieces": _items("reuters-text", _words(14, least=20, middle=True)),
-    "dmoz-pieces": _items("dmoz", _words(8, least=8, middle=True)),
-    "dmoz-names": _names("dmoz"),
-    "r52-classes": _classes("r52", 8),
-    "20newsgroups-classes": _classes("20newsgroups", 12),
+# The corpus that each collection is made from, and how.
+_MADE: dict[str, tuple[str, Callable[[Corpus], JudgedCollection]]] = {
+    "reuters-items": ("reuters-text", partial(_items, cut=_title)),
+    "dmoz-items": ("dmoz", partial(_items, cut=_words, n=4, least=6)),
+    "reuters-pieces": ("reuters-text", partial(_items, cut=_words, n=14, least=20, middle=True)),
+    "dmoz-pieces": ("dmoz", partial(_items, cut=_words, n=8, least=8, middle=True)),
+    "dmoz-names": ("dmoz", _names),
+    "r52-classes": ("r52", partial(_classes, n_words=8)),
+    "20newsgroups-classes": ("20newsgroups", partial(_classes, n_words=12)),
 }

@@ -64,15 +64,14 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
     grown = _suggested(task, representation, inputs_of(learned), order[:START], most)
     for key in missing:
         chosen = grown[: key["labels"]]
-        labels = list(_labels(task, chosen))
-        predicted, _ = system.predict(representation, learned, labels, test)
+        predicted, _ = system.predict(representation, learned, _labels(task, chosen), test)
         yield key, {**score(truth, predicted), "labelled": len(chosen)}
 
 
-def _labels(task: Task, chosen: Array) -> Array:
+def _labels(task: Task, chosen: Array) -> list[Any]:
     labels = np.full(len(task.train), None, dtype=object)
     labels[chosen] = task.labels[task.train[chosen]]
-    return labels
+    return list(labels)
 
 
 def _suggested(
@@ -81,7 +80,7 @@ def _suggested(
     """Positions of the labelled documents, in the order in which they were asked for."""
     chosen = start
     model = DCoTClassifier(vectorizer=representation, random_state=0)
-    model.fit(documents, list(_labels(task, chosen)))
+    model.fit(documents, _labels(task, chosen))
     while len(chosen) < count:
         rest = np.setdiff1d(np.arange(len(task.train)), chosen)
         best = model.suggest(_some(documents, rest), min(STEP, count - len(chosen)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import BytesIO, StringIO
 from typing import Any
 
@@ -24,16 +24,10 @@ DRAWN = ("TF-IDF", "LSI", "LSI, self-trained", "LDA", "SDA", PAPER, FEATURES, OU
 
 def figures(results: Results) -> Iterator[tuple[str, str, str, Any]]:
     """``(experiment, name, caption, figure)`` for every experiment with results."""
-    makers: dict[str, Callable[[Results], Iterator[tuple[str, str, Any]]]] = {
-        "words": _words,
-        "noise": _noise,
-        FEW_LABELS: _few_labels,
-        UNLABELLED: _unlabelled,
-    }
+    makers = {"words": _words, "noise": _noise, FEW_LABELS: _few_labels, UNLABELLED: _unlabelled}
     for experiment, make in makers.items():
         if experiment in results.experiments:
-            for name, caption, figure in make(results):
-                yield experiment, name, caption, figure
+            yield from ((experiment, *made) for made in make(results))
 
 
 def _axes(columns: int, width: float, height: float, rows: int = 1) -> tuple[Any, list[Any]]:
@@ -88,21 +82,14 @@ def _noise(results: Results) -> Iterator[tuple[str, str, Any]]:
 
 def _few_labels(results: Results) -> Iterator[tuple[str, str, Any]]:
     for classifier, about in CLASSIFIERS.items():
-        found = {
-            corpus: results.few_labels(corpus, classifier=classifier)
-            for corpus in results.corpora_of(NAME, classifier=classifier)
-        }
-        shown = {
-            corpus: cells
-            for corpus, cells in found.items()
-            if any(cell.key["labels"] != ALL for cell in cells)
-        }
+        shown = {}
+        for corpus in results.corpora_of(NAME, classifier=classifier):
+            cells = results.few_labels(corpus, classifier=classifier)
+            if any(cell.key["labels"] != ALL for cell in cells):
+                shown[corpus] = cells
         for metric, title in METRICS.items() if shown else ():
-            figure, axes = _panels(len(shown))
-            panels = [_curves(cells, metric) for cells in shown.values()]
-            label = f"{title} on test documents (%)"
-            for ax, corpus, curves in zip(axes, shown, _alike(panels), strict=True):
-                label_curves(curves, ax=ax, title=corpus, label=label)
+            panels = {corpus: _curves(cells, metric) for corpus, cells in shown.items()}
+            figure = _panels(panels, label=f"{title} on test documents (%)")
             caption = (
                 f"{title} by number of labels ({about}). Bars are one standard deviation over "
                 "draws; the rightmost points have all labels."
@@ -110,13 +97,22 @@ def _few_labels(results: Results) -> Iterator[tuple[str, str, Any]]:
             yield f"{FEW_LABELS}-{slug(classifier)}-{slug(title)}", caption, figure
 
 
-def _panels(count: int) -> tuple[Any, list[Any]]:
-    """Axes in rows of two."""
-    columns = min(count, 2)
-    figure, axes = _axes(columns, 5.6, 3.9, -(-count // columns))
-    for ax in axes[count:]:
+def _panels(panels: dict[str, dict[str, Any]], **options: str) -> Any:
+    """Curves by title, in rows of two panels.
+
+    All panels have the same systems, some of them empty, so that each keeps its style. Ours is
+    last, which is drawn boldest.
+    """
+    names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
+    names.sort(key=lambda name: name in (OURS, FEATURES))
+    columns = min(len(panels), 2)
+    figure, axes = _axes(columns, 5.6, 3.9, -(-len(panels) // columns))
+    for ax in axes[len(panels) :]:
         ax.remove()
-    return figure, axes[:count]
+    for ax, (title, curves) in zip(axes, panels.items(), strict=False):
+        alike = {name: curves.get(name, {}) for name in names}
+        label_curves(alike, ax=ax, title=title, **options)
+    return figure
 
 
 def _curves(cells: list[Cell], metric: str) -> dict[str, dict[int, Any]]:
@@ -129,32 +125,18 @@ def _curves(cells: list[Cell], metric: str) -> dict[str, dict[int, Any]]:
     return curves
 
 
-def _alike(panels: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same systems in all panels, so that each keeps its style; some may be empty.
-
-    Ours is last, which is drawn boldest.
-    """
-    names = list(dict.fromkeys(name for curves in panels for name in curves))
-    names.sort(key=lambda name: name in (OURS, FEATURES))
-    return [{name: curves.get(name, {}) for name in names} for curves in panels]
-
-
 def _unlabelled(results: Results) -> Iterator[tuple[str, str, Any]]:
-    panels = unlabelled_panels(results)
+    panels = {}
+    for corpus, labels in unlabelled_panels(results):
+        cells = unlabelled_cells(results, corpus, labels)
+        panels[f"{corpus}, {labels} labels"] = {
+            name: values(where(cells, system=name), "learned", "accuracy")
+            for name in systems_of(cells)
+        }
     if not panels:
         return
-    figure, axes = _panels(len(panels))
-    curves_of = []
-    for corpus, labels in panels:
-        cells = unlabelled_cells(results, corpus, labels)
-        curves_of.append(
-            {
-                name: values(where(cells, system=name), "learned", "accuracy")
-                for name in systems_of(cells)
-            }
-        )
-    for ax, (corpus, labels), curves in zip(axes, panels, _alike(curves_of), strict=True):
-        label_curves(curves, ax=ax, title=f"{corpus}, {labels} labels")
+    figure = _panels(panels)
+    for ax in figure.axes:
         ax.set_xlabel("documents to learn the representation from")
         ax.tick_params(axis="x", labelsize=8)
     caption = "Accuracy by number of documents that the representation is learned from."
@@ -181,9 +163,8 @@ def png(figure: Any) -> bytes:
 def svg(figure: Any) -> str:
     """The figure as SVG; the same figure gives the same text."""
     out = StringIO()
-    with require("matplotlib", "bench").rc_context(
-        {"svg.hashsalt": "dcot", "svg.fonttype": "path"}
-    ):
+    same = {"svg.hashsalt": "dcot", "svg.fonttype": "path"}
+    with require("matplotlib", "bench").rc_context(same):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     return text[text.index("<svg") :]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -61,8 +62,8 @@ def judge(results: Results) -> list[Verdict]:
         ("Frequent terms are reconstructed from specific ones (reagan → president, …)", _words),
         ("Applying it again reconstructs topics (reproduction → agriculture)", _topics),
         ("The empty document gives the most frequent prototypes", _empty),
-        ("More than one layer is better than one", deep),
-        ("The best results need a surprisingly high level of noise", noise),
+        ("More than one layer is better than one", _deep),
+        ("The best results need a surprisingly high level of noise", _noise),
         ("dCoT beats bag of words, TF-IDF, LSI and LDA", _beats),
         (f"… especially with few labels (up to {MAX_FEW_LABELS})", partial(_beats, few=True)),
         (f"… significantly (p < {SIGNIFICANT:g})", _beats_significantly),
@@ -86,10 +87,10 @@ def table(results: Results) -> Table:
     return Table("What the paper claims", ["claim", "method", "verdict", "what we measured"], rows)
 
 
-def _ranks(results: Results, system: str) -> tuple[dict[str, dict[str, int | None]], int]:
-    """Ranks of the expected prototypes by pair of words and layer, and the number of prototypes."""
+def _of_words(results: Results, system: str) -> dict[str, Any]:
+    """The cell on words: ranks of the expected prototypes by pair of words and layer, and more."""
     cells = results.select("words", system=system)
-    return (cells[0].result["ranks"], cells[0].result["n_prototypes"]) if cells else ({}, 0)
+    return cells[0].result if cells else {"ranks": {}}
 
 
 def _place(rank: int | None) -> str:
@@ -97,46 +98,51 @@ def _place(rank: int | None) -> str:
 
 
 def _words(results: Results, system: str) -> tuple[str, str]:
-    found, r = _ranks(results, system)
-    ranks = {pair: layers["layer 1"] for pair, layers in found.items() if pair != TOPIC}
+    found = _of_words(results, system)
+    ranks = {pair: layers["layer 1"] for pair, layers in found["ranks"].items() if pair != TOPIC}
     if not ranks:
         return MISSING, ""
     held = sum(rank is not None and rank <= DEPTH for rank in ranks.values())
     said = "; ".join(f"{pair}: {_place(rank)}" for pair, rank in ranks.items())
-    return verdict_of(held, len(ranks)), f"in layer 1, {said} (of {r})"
+    return verdict_of(held, len(ranks)), f"in layer 1, {said} (of {found['n_prototypes']})"
 
 
 def _topics(results: Results, system: str) -> tuple[str, str]:
-    found, r = _ranks(results, system)
-    if TOPIC not in found:
+    found = _of_words(results, system)
+    if TOPIC not in found["ranks"]:
         return MISSING, ""
-    before, after = found[TOPIC]["layer 1"], found[TOPIC]["layer 2"]
+    before, after = (found["ranks"][TOPIC][layer] for layer in ("layer 1", "layer 2"))
     verdict = NOT
     if before is not None and after is not None:
         verdict = HOLDS if after <= DEPTH else PARTLY if after < before else NOT
-    return verdict, f"{_place(before)} in layer 1, {_place(after)} in layer 2 (of {r})"
+    said = f"{_place(before)} in layer 1, {_place(after)} in layer 2"
+    return verdict, f"{said} (of {found['n_prototypes']})"
 
 
 def _empty(results: Results, system: str) -> tuple[str, str]:
-    cells = results.select("words", system=system)
-    if not cells:
+    share = _of_words(results, system).get("empty_among_most_frequent")
+    if share is None:
         return MISSING, ""
-    share = cells[0].result["empty_among_most_frequent"]
     verdict = HOLDS if share >= 0.75 else PARTLY if share >= 0.25 else NOT
     return verdict, f"{share:.0%} of its {DEPTH} strongest are among the {DEPTH} most frequent"
 
 
-def _grid(results: Results, system: str) -> dict[tuple[float, int], float]:
-    found: dict[tuple[float, int], list[float]] = {}
+Grid = dict[tuple[float, int], Any]  # by noise and number of layers
+
+
+def _grid(results: Results, system: str) -> tuple[Grid, Grid]:
+    """Accuracy in each draw, and its mean in percent."""
+    draws: Grid = {}
     for cell in results.select("noise", system=system):
         place = (cell.key["noise"], cell.key["layers"])
-        found.setdefault(place, []).append(cell.result["accuracy"])
-    return {place: 100 * float(np.mean(each)) for place, each in found.items()}
+        draws.setdefault(place, {})[cell.key["draw"]] = cell.result["accuracy"]
+    means = {place: 100 * float(np.mean([*each.values()])) for place, each in draws.items()}
+    return draws, means
 
 
-def deep(results: Results, system: str) -> tuple[str, str]:
+def _deep(results: Results, system: str) -> tuple[str, str]:
     """Whether more layers are better than one."""
-    grid = _grid(results, system)
+    _, grid = _grid(results, system)
     gains = [
         value - grid[noise, 1]
         for (noise, depth), value in grid.items()
@@ -151,39 +157,30 @@ def deep(results: Results, system: str) -> tuple[str, str]:
     return verdict_of(held, len(gains)), said
 
 
-def noise(results: Results, system: str) -> tuple[str, str]:
+def _noise(results: Results, system: str) -> tuple[str, str]:
     """Whether the best noise, and all levels not significantly worse than it, are high."""
-    grid = _grid(results, system)
+    draws, grid = _grid(results, system)
     if not grid:
         return MISSING, ""
-
-    def draws(place: tuple[float, int]) -> dict[int, float]:
-        cells = results.select("noise", system=system, noise=place[0], layers=place[1])
-        return {cell.key["draw"]: cell.result["accuracy"] for cell in cells}
-
     # Ties go to fewer layers, then to less noise: the stricter reading of the claim.
     best = min(grid, key=lambda place: (-grid[place], place[1], place[0]))
     level = {best[0]}
     for place in grid:
-        gain = paired(draws(best), draws(place))
+        gain = paired(draws[best], draws[place])
         if gain is not None and not gain.significant and np.isfinite(gain.p):
             level.add(place[0])
     least, most = min(level), max(level)
     verdict = HOLDS if least >= HIGH_NOISE else NOT if most < HIGH_NOISE else PARTLY
     without = max((value for (x, _), value in grid.items() if x == 0), default=float("nan"))
-    said = f"best {grid[best]:.1f} % at noise {best[0]:g}, {layers(best[1])}"
+    layers = "layer" if best[1] == 1 else "layers"
+    said = f"best {grid[best]:.1f} % at noise {best[0]:g}, {best[1]} {layers}"
     if len(level) > 1:
         said += f", not significantly better than noise {least:g} to {most:g}"
     return verdict, f"{said}; without noise {without:.1f} %"
 
 
-def layers(count: int) -> str:
-    """A number of layers in words."""
-    return f"{count} layer{'s' if count > 1 else ''}"
-
-
 def _comparisons(
-    results: Results, system: str, few: bool
+    results: Results, system: str, few: bool = False
 ) -> Iterator[tuple[str, str, str | int, Gain]]:
     """Rival, corpus, labels and gain, for every rival of the paper's figure 4."""
     for corpus in CORPORA:
@@ -216,7 +213,7 @@ def _beats(results: Results, system: str, few: bool = False) -> tuple[str, str]:
 
 
 def _beats_significantly(results: Results, system: str) -> tuple[str, str]:
-    found = [each for *_, each in _comparisons(results, system, few=False)]
+    found = [each for *_, each in _comparisons(results, system)]
     if not found:
         return MISSING, ""
     held = sum(each.points > 0 and each.significant for each in found)

@@ -11,8 +11,8 @@ from dcot.bench.protocol import MAX_COMPARED, RIDGE
 from dcot.bench.report import paper_claims
 from dcot.bench.report.results import (
     Results,
+    against_best,
     comparisons,
-    gain,
     points,
     rivals_of,
     systems_of,
@@ -22,10 +22,10 @@ from dcot.bench.report.results import (
     with_article,
 )
 from dcot.bench.report.tables import (
+    PUBLISHED_CORPORA,
     PUBLISHED_FIGURES,
     TABLES,
     Table,
-    published_corpora,
     unlabelled_cells,
     unlabelled_panels,
 )
@@ -186,15 +186,15 @@ def _time(results: Results) -> list[str]:
     if len({str(sorted(cell.hardware.items())) for cell in results.select("time")}) > 1:
         found.append("These times were measured on different hardware: do not compare them.")
     for corpus in results.corpora_of("time"):
-        said = []
-        for rival in ("LSI", "LDA", "SDA"):
-            ratio = paper_claims.ratios_of(results, OURS, rival).get(corpus)
-            if ratio is not None:
-                said.append(
-                    f"{rival} takes {ratio:.3g} times as long"
-                    if ratio >= 1
-                    else f"{rival} is {1 / ratio:.3g} times as fast"
-                )
+        rivals = ("LSI", "LDA", "SDA")
+        ratios = {name: paper_claims.ratios_of(results, OURS, name).get(corpus) for name in rivals}
+        said = [
+            f"{name} takes {ratio:.3g} times as long"
+            if ratio >= 1
+            else f"{name} is {1 / ratio:.3g} times as fast"
+            for name, ratio in ratios.items()
+            if ratio is not None
+        ]
         if said:
             found.append(f"{corpus}, compared with dCoT's features: {'; '.join(said)}.")
     return found
@@ -222,19 +222,15 @@ def _published(results: Results) -> list[str]:
     for corpus in results.corpora_of(NAME, labels=ALL):
         cells = results.few_labels(corpus, labels=ALL)
         ours = where(cells, system=OURS)
-        rivals = [cell for cell in cells if cell.key["system"] in rivals_of(cells)]
-        if corpus not in published_corpora() or not ours or not rivals:
+        compared = against_best(ours, cells, rivals_of(cells))
+        if corpus not in PUBLISHED_CORPORA or compared is None:
             continue
-        best = max(rivals, key=lambda cell: float(cell.result["accuracy"]))
-        over = gain(ours, [best])
-        theirs = ", ".join(
-            f"{other.system} {other.accuracies[corpus]:.2f} %" for other in PUBLISHED_FIGURES
-        )
-        tested = "" if over is None else f" (dCoT {points(over.points)}{over.tested})"
+        best, over = compared
+        theirs = (f"{name} {known[corpus]:.2f} %" for name, known in PUBLISHED_FIGURES.items())
         found.append(
             f"{corpus}: dCoT has {100 * ours[0].result['accuracy']:.2f} %. The best rival measured "
-            f"here, {title_of(best)}, has {100 * best.result['accuracy']:.2f} %{tested}. "
-            f"Published: {theirs}."
+            f"here, {title_of(best)}, has {100 * best.result['accuracy']:.2f} % (dCoT "
+            f"{points(over.points)}{over.tested}). Published: {', '.join(theirs)}."
         )
     if found:
         found.insert(

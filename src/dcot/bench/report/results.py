@@ -96,21 +96,17 @@ class Results:
     @property
     def hardware(self) -> list[str]:
         """Machines that computed the cells."""
-        found = []
+        found: dict[str, None] = {}
         for facts in (cell.hardware for cell in self.cells if cell.hardware):
-            text = f"{facts['processor']}, {facts['cores']} cores"
-            found.append(text + (f", {facts['memory_gb']} GB" if "memory_gb" in facts else ""))
-        return list(dict.fromkeys(found))
+            memory = f", {facts['memory_gb']} GB" if "memory_gb" in facts else ""
+            found[f"{facts['processor']}, {facts['cores']} cores{memory}"] = None
+        return list(found)
 
     @property
     def versions(self) -> dict[str, list[str]]:
         """Versions of each library; more than one after an update between runs."""
-        found: dict[str, list[str]] = {}
-        for cell in self.cells:
-            for name, version in cell.versions.items():
-                if version not in found.setdefault(name, []):
-                    found[name].append(version)
-        return found
+        pairs = dict.fromkeys(pair for cell in self.cells for pair in cell.versions.items())
+        return {name: [v for other, v in pairs if other == name] for name, _ in pairs}
 
     @property
     def seconds(self) -> float:
@@ -242,13 +238,22 @@ def rivals_of(cells: Iterable[Cell]) -> list[str]:
     return [name for name in systems_of(cells) if name not in others]
 
 
-def best_of(cells: Sequence[Cell], metric: str) -> list[Cell]:
-    """Cells of the system and classifier that are best on the test documents."""
-    found: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        place = (cell.key["system"], cell.key.get("classifier", ""))
-        found.setdefault(place, []).append(cell)
-    return max(found.values(), key=lambda group: np.mean([c.result[metric] for c in group]))
+def against_best(
+    ours: Sequence[Cell], others: Iterable[Cell], among: Sequence[str], metric: str = "accuracy"
+) -> tuple[Cell, Gain] | None:
+    """A cell of the best system and classifier among others, and the gain over it.
+
+    The best is that on the test documents. None if there is nothing to compare.
+    """
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in others:
+        if cell.key["system"] in among:
+            groups.setdefault((cell.key["system"], cell.key["classifier"]), []).append(cell)
+    if not groups:
+        return None
+    best = max(groups.values(), key=lambda group: np.mean([c.result[metric] for c in group]))
+    found = gain(ours, best, metric)
+    return None if found is None else (best[0], found)
 
 
 @dataclass(frozen=True)
@@ -257,7 +262,6 @@ class Comparison:
 
     corpus: str
     labels: int | str
-    metric: str
     rival: str
     gain: Gain
 
@@ -273,16 +277,11 @@ def comparisons(results: Results, metric: str = "accuracy") -> Iterator[Comparis
     """
     for corpus in results.corpora_of(NAME, system=OURS, classifier=RIDGE):
         cells = results.few_labels(corpus)
-        rivals = rivals_of(cells)
-        among = [cell for cell in cells if cell.key["system"] in rivals]
-        ours = where(cells, system=OURS)
+        ours, rivals = where(cells, system=OURS), rivals_of(cells)
         for labels in labels_of(ours):
-            theirs = where(among, labels=labels)
-            if theirs:
-                best = best_of(theirs, metric)
-                found = gain(where(ours, labels=labels), best, metric)
-                if found is not None:
-                    yield Comparison(corpus, labels, metric, title_of(best[0]), found)
+            own, others = where(ours, labels=labels), where(cells, labels=labels)
+            if found := against_best(own, others, rivals, metric):
+                yield Comparison(corpus, labels, title_of(found[0]), found[1])
 
 
 def title_of(cell: Cell) -> str:
@@ -306,16 +305,14 @@ def verdict(results: Results) -> list[str]:
             continue
         lost = [c for c in found if c.gain.significant and c.gain.points < 0]
         won = [c for c in found if c.gain.significant and c.gain.points > 0]
-        text = (
-            "rival trained on the same documents is significantly more accurate than dCoT"
-            if metric == "accuracy"
-            else "rival is significantly better than dCoT"
-        )
-        text = f"a {text} in {len(lost)} of {len(found)} cells" if lost else f"no {text}"
-        if lost:
-            text += f" ({'; '.join(map(str, lost))})"
-        text = text[0].upper() + text[1:] if metric == "accuracy" else f"{measure}: {text}"
         level = len(found) - len(won) - len(lost)
+        start, text = "", "rival trained on the same documents is significantly more accurate"
+        if metric != "accuracy":
+            start, text = f"{measure}: ", "rival is significantly better"
+        some = f" in {len(lost)} of {len(found)} cells ({'; '.join(map(str, lost))})"
+        article = "a" if lost else "no"
+        article = article if start else article.capitalize()
+        text = f"{start}{article} {text} than dCoT{some if lost else ''}"
         said.append(
             f"{text}. dCoT is significantly better than the best rival in {len(won)} of "
             f"{len(found)} cells; in {level} the difference is not significant."

@@ -16,7 +16,7 @@ from dcot.bench.report.results import (
     METRICS,
     Gain,
     Results,
-    best_of,
+    against_best,
     gain,
     labels_of,
     points,
@@ -36,28 +36,18 @@ Array = NDArray[Any]
 NOT_SHOWN = ("rows", "files", "input")  # parts of a setting that tables do not show
 
 
-@dataclass(frozen=True)
-class PublishedFigure:
-    """Test accuracies in percent, as published by others; not measured here."""
-
-    system: str
-    source: str
-    accuracies: dict[str, float]
-
-
-# Both were checked against other repositories and papers that quote these papers.
-PUBLISHED_FIGURES = (
-    PublishedFigure(
-        "TextGCN",
-        "Yao, Mao and Luo, Graph convolutional networks for text classification, AAAI 2019",
-        {"r8": 97.07, "r52": 93.56, "20newsgroups": 86.34},
-    ),
-    PublishedFigure(
-        "TensorGCN",
-        "Liu et al., Tensor graph convolutional networks for text classification, AAAI 2020",
-        {"r8": 98.04, "r52": 95.05, "20newsgroups": 87.74},
-    ),
-)
+# Test accuracies in percent, as published by others and not measured here. Both were checked
+# against other repositories and papers that quote these papers.
+PUBLISHED_FIGURES: dict[str, dict[str, float]] = {
+    "TextGCN": {"r8": 97.07, "r52": 93.56, "20newsgroups": 86.34},
+    "TensorGCN": {"r8": 98.04, "r52": 95.05, "20newsgroups": 87.74},
+}
+PUBLISHED_CORPORA = set(PUBLISHED_FIGURES["TextGCN"])
+_SOURCES = {
+    "TextGCN": "Yao, Mao and Luo, Graph convolutional networks for text classification, AAAI 2019",
+    "TensorGCN": "Liu et al., Tensor graph convolutional networks for text classification, "
+    "AAAI 2020",
+}
 
 
 @dataclass
@@ -145,26 +135,20 @@ def by_budget(results: Results, corpus: str, classifier: str, metric: str) -> Ta
             groups += [(each, with_article(name), [name]) for each in (ours, name_with(name))]
     for one, title, among in groups:
         if one in names and among:
-            gains = [_against(cells, each, one, among, metric) for each in labels]
+            gains = [_against(where(cells, labels=each), one, among, metric) for each in labels]
             rows.append([f"*{one} against {title}*", *gains])
     title = f"{METRICS[metric]} (%), {corpus}; {CLASSIFIERS[classifier]}"
     return Table(title, ["labels", *map(str, labels)], rows, best)
 
 
-def _against(
-    cells: Sequence[Cell], labels: Any, ours: str, among: Sequence[str], metric: str
-) -> str:
-    mine = where(cells, labels=labels, system=ours)
-    theirs = [c for c in where(cells, labels=labels) if c.key["system"] in among]
-    if not mine or not theirs:
-        return ""
-    best = best_of(theirs, metric)
-    found = gain(mine, best, metric)
+def _against(cells: Sequence[Cell], ours: str, among: Sequence[str], metric: str) -> str:
+    found = against_best(where(cells, system=ours), cells, among, metric)
     if found is None:
         return ""
-    named = best[0].key["system"] if len(among) > 1 else ""
-    about = f"{named}{found.tested}".removeprefix(", ")
-    return points(found.points) + (f" ({about})" if about else "")
+    best, over = found
+    named = best.key["system"] if len(among) > 1 else ""
+    about = f"{named}{over.tested}".removeprefix(", ")
+    return points(over.points) + (f" ({about})" if about else "")
 
 
 def _few_labels(results: Results) -> Iterator[Table]:
@@ -204,7 +188,7 @@ def unlabelled_cells(results: Results, corpus: str, labels: int) -> list[Cell]:
 
 def _published(results: Results) -> Iterator[Table]:
     """All labels on the standard splits: measured here, and as published."""
-    known = [c for c in results.corpora_of(NAME, labels=ALL) if c in published_corpora()]
+    known = [c for c in results.corpora_of(NAME, labels=ALL) if c in PUBLISHED_CORPORA]
     if not known:
         return
     rows = []
@@ -217,17 +201,12 @@ def _published(results: Results) -> Iterator[Table]:
                 cells = [by_corpus.get(corpus, "not measured") for corpus in known]
                 rows.append([title_of(mine[0]), *cells, "measured here"])
     first = len(rows)
-    for other in PUBLISHED_FIGURES:
-        cells = [f"{other.accuracies[corpus]:.2f}" for corpus in known]
-        rows.append([other.system, *cells, f"published: {other.source}"])
+    for system, accuracies in PUBLISHED_FIGURES.items():
+        cells = [f"{accuracies[corpus]:.2f}" for corpus in known]
+        rows.append([system, *cells, f"published: {_SOURCES[system]}"])
     title = "Accuracy (%) with all labels on the standard splits"
     theirs = set(range(first, len(rows)))
     yield Table(title, ["system", *known, "source"], rows, theirs=theirs)
-
-
-def published_corpora() -> set[str]:
-    """Corpora with published figures."""
-    return {corpus for other in PUBLISHED_FIGURES for corpus in other.accuracies}
 
 
 def _noise(results: Results) -> Iterator[Table]:
@@ -242,6 +221,10 @@ def _noise(results: Results) -> Iterator[Table]:
             rows.append([str(depth), *(percent(found.get(x), draws) for x in noises)])
         title = f"Accuracy (%), {system}, {cells[0].key['corpus']}, learned on all documents"
         yield Table(title, ["layers \\ noise", *(f"{x:g}" for x in noises)], rows)
+
+
+def _time(results: Results) -> Iterator[Table]:
+    return (time_table(results, corpus) for corpus in results.corpora_of("time"))
 
 
 def time_table(results: Results, corpus: str) -> Table:
@@ -268,31 +251,22 @@ def time_table(results: Results, corpus: str) -> Table:
     return Table(f"Learning a representation, {corpus}", [*head, "in the paper"], rows)
 
 
-def _time(results: Results) -> Iterator[Table]:
-    for corpus in results.corpora_of("time"):
-        yield time_table(results, corpus)
-
-
 def _suggest(results: Results) -> Iterator[Table]:
     """Random labels are the cells of the experiment on few labels."""
-    cells = results.select(suggestion.NAME)
-    rows = []
+    head, rows = ["corpus"], []
+    for labels in suggestion.BUDGETS:
+        head += [f"{labels} suggested labels", "against random labels"]
     for corpus in results.corpora_of(suggestion.NAME):
         row = [corpus]
         for labels in suggestion.BUDGETS:
-            chosen = where(cells, corpus=corpus, labels=labels)
+            chosen = results.select(suggestion.NAME, corpus=corpus, labels=labels)
             draws = {cell.key["draw"] for cell in chosen}
             random = results.few_labels(corpus, system=OURS, labels=labels)
-            random = [cell for cell in random if cell.key["draw"] in draws]
-            found = gain(chosen, random) if chosen and random else None
-            accuracy = percent(np.array([c.result["accuracy"] for c in chosen])) if chosen else ""
-            row.append(accuracy)
+            found = gain(chosen, [cell for cell in random if cell.key["draw"] in draws])
+            row.append(percent(np.array([c.result["accuracy"] for c in chosen])) if chosen else "")
             row.append("" if found is None else f"{points(found.points)}{found.tested}")
         rows.append(row)
     if rows:
-        head = ["corpus"]
-        for labels in suggestion.BUDGETS:
-            head += [f"{labels} suggested labels", "against random labels"]
         yield Table("Accuracy (%) of dCoT with suggested labels", head, rows)
 
 

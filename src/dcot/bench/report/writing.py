@@ -151,20 +151,28 @@ IDENTITY = ("corpus", "system", "classifier", "learned", "labels")
 
 def write_report(results: Results, folder: Path, title: str = TITLE) -> Path:
     """Write all files and return the path of the page."""
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
-    drawings: dict[str, tuple[str, str]] = {}
-    names: dict[str, list[str]] = {}
-    for experiment, name, caption, figure in figures(results):
-        drawings[name] = svg(figure), caption
-        names.setdefault(experiment, []).append(name)
-        write_atomically(folder / "figures" / f"{name}.svg", drawings[name][0].encode())
-        write_atomically(folder / "figures" / f"{name}.png", png(figure))
+    drawings, names = _draw(results, folder / "figures", with_png=True)
     write_atomically(folder / "results.json", as_json(results).encode())
     write_atomically(folder / "results.csv", as_csv(results).encode())
     report = folder / "report.html"
     html = page(results, sections(results, names), drawings, title)
     write_atomically(report, html.encode())
     return report
+
+
+def _draw(
+    results: Results, folder: Path, with_png: bool = False
+) -> tuple[dict[str, tuple[str, str]], dict[str, list[str]]]:
+    """Write the figures; return their SVG and captions by name, and names by experiment."""
+    drawings: dict[str, tuple[str, str]] = {}
+    names: dict[str, list[str]] = {}
+    for experiment, name, caption, figure in figures(results):
+        drawings[name] = svg(figure), caption
+        names.setdefault(experiment, []).append(name)
+        write_atomically(folder / f"{name}.svg", drawings[name][0].encode())
+        if with_png:
+            write_atomically(folder / f"{name}.png", png(figure))
+    return drawings, names
 
 
 def as_json(results: Results) -> str:
@@ -229,13 +237,8 @@ def write_docs(results: Results, folder: Path) -> None:
     ``results.md`` has all tables. ``verdict.md`` has the main result in words and one figure, for
     pages that quote it. ``figures.json`` has all figures as data.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    captions: dict[str, str] = {}
-    names: dict[str, list[str]] = {}
-    for experiment, name, caption, figure in figures(results):
-        captions[name] = caption
-        names.setdefault(experiment, []).append(name)
-        write_atomically(folder / f"{name}.svg", svg(figure).encode())
+    drawings, names = _draw(results, folder)
+    captions = {name: caption for name, (_, caption) in drawings.items()}
     text = markdown(results, sections(results, names), captions)
     write_atomically(folder / "results.md", text.encode())
     said = "".join(f"- {line}\n" for line in verdict(results))
@@ -249,9 +252,7 @@ def write_docs(results: Results, folder: Path) -> None:
 def write_tables(results: Results, path: Path) -> None:
     """Write the tables of few labels alone, as Markdown."""
     tables = [table.markdown() for table in TABLES[FEW_LABELS](results)]
-    text = "\n".join([*tables, f"*{provenance(results)}*\n"])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.encode())
+    write_atomically(path, "\n".join([*tables, f"*{provenance(results)}*\n"]).encode())
 
 
 def markdown(results: Results, parts: list[Section], captions: dict[str, str]) -> str:

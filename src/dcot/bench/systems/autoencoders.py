@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,10 +145,11 @@ class Msda(System):
         X = documents.tfidf[:, columns]
         for (noise,), members in groups(settings, "noise").items():
             model = DCoT.paper(len(columns), noise, depth, solver="primal").fit(X)
-            yield from share(members, partial(self._outputs, model, columns), self._blocks)
 
-    def _outputs(self, model: DCoT, columns: Array, documents: Documents) -> list[Any]:
-        return outputs_of(model, documents.tfidf[:, columns], None)
+            def outputs(documents: Documents, model: DCoT = model) -> list[Any]:
+                return outputs_of(model, documents.tfidf[:, columns], None)
+
+            yield from share(members, outputs, self._blocks)
 
     def _blocks(self, layers: list[Any], setting: Setting, documents: Documents) -> Blocks:
         scaled = [Block.of(Z, setting["rows"]) for Z in layers[: setting["layers"]]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any, ClassVar, Literal
 
@@ -120,12 +120,7 @@ def share(
     blocks: Callable[[Any, Setting, Documents], Blocks],
 ) -> Iterator[Learned]:
     """Representations whose blocks come from the same outputs, which are computed once."""
-    last: list[tuple[Documents, Any]] = []
-
-    def shared(documents: Documents) -> Any:
-        if not last or last[0][0] is not documents:
-            last[:] = [(documents, outputs(documents))]
-        return last[0][1]
+    shared = lru_cache(maxsize=1)(outputs)
 
     def features(setting: Setting, documents: Documents) -> Blocks:
         return blocks(shared(documents), setting, documents)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -128,10 +127,11 @@ class Paper(System):
         depth = max(setting["layers"] for setting in settings)
         for (r, noise), members in groups(settings, "n_prototypes", "noise").items():
             model = DCoT.paper(r, noise, depth).fit(documents.counts)
-            yield from share(members, partial(self._outputs, model), self._blocks)
 
-    def _outputs(self, model: DCoT, documents: Documents) -> list[Any]:
-        return outputs_of(model, documents.counts, None)
+            def outputs(documents: Documents, model: DCoT = model) -> list[Any]:
+                return outputs_of(model, documents.counts, None)
+
+            yield from share(members, outputs, self._blocks)
 
     def _blocks(self, layers: list[Any], setting: Setting, documents: Documents) -> Blocks:
         return [Block.of(F) for F in (documents.counts, *layers[: setting["layers"]])]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dcot.bench.features import Block, Blocks
-from dcot.bench.systems.base import SEED, Array, Learned, Setting, Size, Supervised, System, share
+from dcot.bench.systems.base import SEED, Array, Learned, Setting, Size, Supervised, System
 from dcot.bench.tasks import Documents
 from dcot.classifier.embedding import WORDLLAMA, as_encoder
 from dcot.errors import DatasetError, InvalidInputError
@@ -42,11 +42,7 @@ class Encoder(System):
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
         library = require("sentence_transformers", "encoder")
         model = library.SentenceTransformer(str(self.folder), device="cpu")
-
-        def encode(documents: Documents) -> Any:
-            return model.encode(texts_of(documents), normalize_embeddings=True)
-
-        yield from _fixed(settings, encode)
+        yield from _fixed(settings, partial(model.encode, normalize_embeddings=True))
 
 
 class SetFit(Supervised):
@@ -99,13 +95,7 @@ class StaticEmbeddings(System):
         return [{"model": "wordllama"}]
 
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
-        model = as_encoder(WORDLLAMA)
-        assert model is not None
-
-        def encode(documents: Documents) -> Any:
-            return model(texts_of(documents))
-
-        yield from _fixed(settings, encode)
+        yield from _fixed(settings, as_encoder(WORDLLAMA))
 
 
 def _checked(folder: str | Path) -> Path:
@@ -128,14 +118,13 @@ def _digest(folder: Path) -> str:
 
 
 def _fixed(settings: Sequence[Setting], encode: Any) -> Iterator[Learned]:
-    def vectors_of(documents: Documents) -> Any:
-        return np.nan_to_num(np.asarray(encode(documents), dtype=np.float32))  # empty texts
+    """The vectors of texts; they have one setting."""
 
-    yield from share(settings, vectors_of, _blocks)
+    def features(documents: Documents) -> Blocks:
+        vectors = np.asarray(encode(texts_of(documents)), dtype=np.float32)
+        return [Block.of(np.nan_to_num(vectors), "unit")]  # an empty text may have none
 
-
-def _blocks(vectors: Any, setting: Setting, documents: Documents) -> Blocks:
-    return [Block.of(vectors, "unit")]
+    yield Learned(settings[0], features)
 
 
 def texts_of(documents: Documents) -> list[str]:
