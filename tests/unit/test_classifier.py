@@ -806,6 +806,45 @@ def test_documents_without_a_known_term_among_several_labels():
 
 
 @pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"estimator": "forest"}, "estimator must be 'ridge'"),
+        ({"estimator": RidgeClassifier}, r"give an instance, as in RidgeClassifier\(\)"),
+        ({"estimator": Ridge()}, "Ridge is a regressor"),
+        ({"random_state": "x"}, "random_state must be an integer"),
+        ({"random_state": np.random.default_rng(0)}, "random_state must be an integer"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"vectorizer": DCoTVectorizer(random_state=-1)}, "random_state must be an integer"),
+    ],
+)
+def test_wrong_parameters_are_noticed_before_texts_are_read(parameters, message):
+    def texts():
+        raise AssertionError("the texts were read")
+        yield
+
+    model = DCoTClassifier(**parameters)
+    with pytest.raises(DcotError, match=message):
+        model.fit(texts(), ["a", "b"])
+    with pytest.raises(DcotError, match=message):
+        model.suggest(texts())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y", "message"),
+    [
+        ("svm", [[0.9, 0.1], [0.2, 0.8], [1.0, 0.0]] * 2, "soft labels are learned by"),
+        (KNeighborsClassifier(), ["a", "a", "b", "b", "b", "b"], "takes no sample_weight"),
+    ],
+)
+def test_labels_that_an_estimator_cannot_use_are_noticed_before_the_fit(
+    estimator, y, message, monkeypatch
+):
+    monkeypatch.setattr(classifier_fit, "fits_of", None)
+    with pytest.raises(DcotError, match=message):
+        DCoTClassifier(estimator=estimator).fit(TEXTS, y)
+
+
+@pytest.mark.parametrize(
     "bad",
     [
         {"y": ["a"] * 6},

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ from dcot.classifier.fit import (
 )
 from dcot.classifier.label_issues import label_issues_of
 from dcot.classifier.labels import hits, read_labels
+from dcot.classifier.learners import check_estimator
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.seeds import read_seeds, rows_of_columns
 from dcot.classifier.selection import base_options, candidates_for, for_labels, for_layers
@@ -49,6 +51,7 @@ from dcot.classifier.suggestion import suggest_rows
 from dcot.core.centred import Matrix, as_documents, check_blocks, precision
 from dcot.core.fit import FittedDCoT, check_weights
 from dcot.core.fit import fit as fit_dcot
+from dcot.core.options import check_seed
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import DCoT
 from dcot.explain import Meaning, Readable, Reader
@@ -350,6 +353,12 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if not isinstance(self.self_training, bool | np.bool_):
             raise InvalidParameterError(
                 f"self_training must be True or False, got {self.self_training!r}"
+            )
+        check_estimator(self.estimator)
+        check_seed(self.random_state)
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or not self.n_jobs):
+            raise InvalidParameterError(
+                f"n_jobs must be an integer other than 0, or None, got {self.n_jobs!r}"
             )
         pipeline, dcot, fitted = self._parts()
         tried = candidates_for(dcot, self.grid, embedded)
@@ -881,6 +890,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         >>> len(DCoTClassifier().suggest(texts, k=2))
         2
         """
+        check_seed(self.random_state)
         generator = check_random_state(self.random_state)
         if not self.__sklearn_is_fitted__():
             X, dcot = self._unlabelled_fit(documents)
