@@ -61,7 +61,7 @@ from dcot.persistence.saving import Saveable, build, decode_parameters, encode_p
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import parse_bytes
 from dcot.text.batch import Texts
-from dcot.text.inputs import is_text
+from dcot.text.inputs import is_text, refuse_table_of_texts
 from dcot.text.pipeline import TextPipeline
 from dcot.text.readers import as_texts
 from dcot.vectorizer import SAVING_ADVICE, DCoTVectorizer
@@ -459,6 +459,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if self.vectorizer_ is None:
             return as_documents(self._validated(documents, reset=False), dtype)
         if not is_text(documents, empty=True):
+            refuse_table_of_texts(documents)
             raise InvalidTypeError("this classifier was fitted on texts: give it a list of texts")
         return as_documents(self.vectorizer_.weigh(documents), dtype)
 
@@ -503,9 +504,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return self
 
     def _validated(self, X: Any, reset: bool) -> Any:
+        refuse_table_of_texts(X)
         check_blocks(X)
         try:
-            return validate_data(self, X, reset=reset, accept_sparse=["csr", "csc", "coo"])
+            found = validate_data(self, X, reset=reset, accept_sparse=["csr", "csc", "coo"])
+            return found.astype(np.float64) if found.dtype == object else found
         except ValueError as error:
             raise InvalidInputError(str(error)) from error
         except TypeError as error:
