@@ -535,7 +535,22 @@ def test_explanation_names_words_without_labels():
     assert not found.words[0].labelled
     assert found.words[0].share > 0
     assert "in no labelled document" in str(found)
-    assert found.to_frame().shape == (1, 6)
+    assert found.to_frame().shape == (1, 7)
+
+
+def test_an_explanation_names_the_words_it_skips():
+    model = DCoTClassifier(selection="none").fit(TEXTS, ["oil", "oil", "oil", *["grain"] * 3])
+    found = model.explain("Wheat zzz and xylophone, zzz", "oil")
+    assert found.unknown == ("zzz", "xylophone")
+    assert "unknown words, skipped: zzz, xylophone" in str(found)
+    assert "zzz, xylophone" in found._repr_html_()
+    frame = found.to_frame()
+    assert frame.filter(~frame["known"])["word"].to_list() == ["zzz", "xylophone"]
+    assert frame["share"].sum() + found.baseline == pytest.approx(found.decision)
+    assert model.explain(iter(["wheat zzz"])).unknown == ("zzz",)
+    known = model.explain("wheat", "oil")
+    assert known.unknown == ()
+    assert "skipped" not in str(known) + known._repr_html_()
 
 
 def test_copies_of_a_document_do_not_vouch_for_each_other():

@@ -829,7 +829,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         Returns
         -------
         dcot.classifier.explanation.Explanation
-            It prints as text and has ``to_frame()``.
+            It prints as text and has ``to_frame()``. Words that the model does not know are in
+            ``unknown``.
 
         Raises
         ------
@@ -849,12 +850,17 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         ('oil', ['opec', 'output'])
         """
         fitted = self._fitted()
-        read = self._read([document] if isinstance(document, str) else document, vectors)
+        given = [document] if isinstance(document, str) else document
+        if self.vectorizer_ is not None and is_text(given):
+            given = as_texts(given)
+        read = self._read(given, vectors)
         if len(read) != 1:
             raise InvalidInputError(f"explain takes one document, got {len(read)}")
         chosen = None if target is None else self._column("target", target)
         other = None if against is None else self._column("against", against)
-        return explain_decision(read, fitted, self._reader().terms, chosen, other)
+        reader = self._reader()
+        unknown = reader.skipped(*given.to_list(), read.terms) if isinstance(given, Texts) else []
+        return explain_decision(read, fitted, reader.terms, chosen, other, unknown)
 
     def suggest(self, documents: Any, k: int = 10, *, vectors: Any = None) -> Array:
         """Suggest documents to label next: uncertain and informative about the others.
