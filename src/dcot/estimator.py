@@ -863,7 +863,7 @@ def _validated(model: DCoT, X: Any, reset: bool) -> Any:
         raise InvalidInputError("got an empty list, expected a matrix, documents × terms")
     check_blocks(X)
     try:
-        return validate_data(
+        found = validate_data(
             model,
             X,
             reset=reset,
@@ -871,6 +871,8 @@ def _validated(model: DCoT, X: Any, reset: bool) -> Any:
             dtype="numeric",
             ensure_min_samples=1 if reset else 0,  # transform accepts no documents
         )
+        # scikit-learn leaves objects of some tables as they are
+        return found.astype(np.float64) if found.dtype == object else found
     except ValueError as error:
         raise InvalidInputError(str(error)) from error
     except TypeError as error:

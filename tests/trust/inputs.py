@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.svm import LinearSVC
 from tests.unit.cli.running import run, write_corpora
 
 import dcot
@@ -294,6 +295,7 @@ def settings() -> Iterator[Kind]:
         "output": {"None": None, "another name": "everything"},
         "memory_limit": {"0": 0, "-1": -1, "no size": "1.2.3GB", "a list": [1]},
         "dtype": {"int": "int32", "another name": "double precision", "an object": object()},
+        "random_state": {"a string": "x", "-1": -1, "2**32": 2**32, "a number": 1.5},
     }.items():
         fine = {"2**70": "as many as there are terms", "more than layers": "the first are used"}
         yield Kind(
@@ -310,6 +312,21 @@ def settings() -> Iterator[Kind]:
         {"TermCounter.fit": lambda v: TermCounter(ngram_range=v).fit(TEXTS)},
         {"reversed": (3, 1), "0": (0, 1), "one number": 2, "2**62": (1, 2**62), "strings": "ab"},
     )
+    for name, values in {
+        "estimator": {"None": None, "another name": "forest", "a class": LinearSVC, "a number": 3},
+        "random_state": {"a string": "x", "-1": -1, "2**32": 2**32, "a number": 1.5},
+        "n_jobs": {"0": 0, "a string": "x", "1.5": 1.5},
+        "class_weight": {"another name": "x", "a number": 3, "no class": {"zinc": 1}},
+    }.items():
+        yield Kind(
+            f"The setting `{name}` of a classifier",
+            {
+                "DCoTClassifier.fit": lambda v, name=name: DCoTClassifier(**{name: v}).fit(
+                    TEXTS, LABELS
+                )
+            },
+            values,
+        )
     yield Kind(
         "The setting `grid`",
         {"DCoTClassifier.fit": lambda v: DCoTClassifier(grid=v).fit(TEXTS, LABELS)},

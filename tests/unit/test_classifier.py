@@ -535,7 +535,22 @@ def test_explanation_names_words_without_labels():
     assert not found.words[0].labelled
     assert found.words[0].share > 0
     assert "in no labelled document" in str(found)
-    assert found.to_frame().shape == (1, 6)
+    assert found.to_frame().shape == (1, 7)
+
+
+def test_an_explanation_names_the_words_it_skips():
+    model = DCoTClassifier(selection="none").fit(TEXTS, ["oil", "oil", "oil", *["grain"] * 3])
+    found = model.explain("Wheat zzz and xylophone, zzz", "oil")
+    assert found.unknown == ("zzz", "xylophone")
+    assert "unknown words, skipped: zzz, xylophone" in str(found)
+    assert "zzz, xylophone" in found._repr_html_()
+    frame = found.to_frame()
+    assert frame.filter(~frame["known"])["word"].to_list() == ["zzz", "xylophone"]
+    assert frame["share"].sum() + found.baseline == pytest.approx(found.decision)
+    assert model.explain(iter(["wheat zzz"])).unknown == ("zzz",)
+    known = model.explain("wheat", "oil")
+    assert known.unknown == ()
+    assert "skipped" not in str(known) + known._repr_html_()
 
 
 def test_copies_of_a_document_do_not_vouch_for_each_other():
@@ -803,6 +818,45 @@ def test_documents_without_a_known_term_among_several_labels():
     assert not matrix.predict(new, unknown=None)[1].any()
     with pytest.raises(DcotError, match="there is no column for it"):
         matrix.predict(new, unknown="?")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"estimator": "forest"}, "estimator must be 'ridge'"),
+        ({"estimator": RidgeClassifier}, r"give an instance, as in RidgeClassifier\(\)"),
+        ({"estimator": Ridge()}, "Ridge is a regressor"),
+        ({"random_state": "x"}, "random_state must be an integer"),
+        ({"random_state": np.random.default_rng(0)}, "random_state must be an integer"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"vectorizer": DCoTVectorizer(random_state=-1)}, "random_state must be an integer"),
+    ],
+)
+def test_wrong_parameters_are_noticed_before_texts_are_read(parameters, message):
+    def texts():
+        raise AssertionError("the texts were read")
+        yield
+
+    model = DCoTClassifier(**parameters)
+    with pytest.raises(DcotError, match=message):
+        model.fit(texts(), ["a", "b"])
+    with pytest.raises(DcotError, match=message):
+        model.suggest(texts())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y", "message"),
+    [
+        ("svm", [[0.9, 0.1], [0.2, 0.8], [1.0, 0.0]] * 2, "soft labels are learned by"),
+        (KNeighborsClassifier(), ["a", "a", "b", "b", "b", "b"], "takes no sample_weight"),
+    ],
+)
+def test_labels_that_an_estimator_cannot_use_are_noticed_before_the_fit(
+    estimator, y, message, monkeypatch
+):
+    monkeypatch.setattr(classifier_fit, "fits_of", None)
+    with pytest.raises(DcotError, match=message):
+        DCoTClassifier(estimator=estimator).fit(TEXTS, y)
 
 
 @pytest.mark.parametrize(

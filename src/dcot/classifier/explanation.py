@@ -8,7 +8,7 @@ word. The shares and the baseline add up to the decision value exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,7 @@ class Explanation:
     runner_up : the most probable other class and its probability
     against : the class that is compared with, or None
     encoder : contribution of the vector of the text, if it comes from an encoder
+    unknown : words of the text that the model does not know and skips
     """
 
     target: str
@@ -79,6 +80,7 @@ class Explanation:
     runner_up: tuple[str, float]
     against: str | None = None
     encoder: float = 0.0
+    unknown: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[WordShare]:
         return iter(self.words)
@@ -103,6 +105,7 @@ class Explanation:
             lines.append(f"  {rest:+.3f}  {len(self.words) - 15} more words")
         if not self.words:
             lines.append("  no word of the document is known: the decision is that of an empty one")
+        lines += [f"  {note}" for note in showing.skipped_words(self.unknown)]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -122,19 +125,23 @@ class Explanation:
         title, reasons = self.title.split("\n")
         table = showing.html_table("", ("word", "share", "through", ""), rows, bars)
         notes = [f"{rest:+.3f} by {more} more words"] if more > 0 else []
+        notes += showing.skipped_words(self.unknown)
         return showing.html_block(title, [reasons, *notes], [table])
 
     def to_frame(self) -> Any:
-        """A polars frame with a row for each word."""
+        """A polars frame with a row for each word; unknown words come last, with the share 0."""
         pl = require("polars", "tables")
+        skipped = [WordShare(word, 0.0, 0.0, labelled=False) for word in self.unknown]
+        words = [*self.words, *skipped]
         return pl.DataFrame(
             {
-                "word": [word.word for word in self.words],
-                "share": [word.share for word in self.words],
-                "direct": [word.direct for word in self.words],
-                "vector": [word.vector for word in self.words],
-                "labelled": [word.labelled for word in self.words],
-                "through": [[name for name, _ in word.through] for word in self.words],
+                "word": [word.word for word in words],
+                "share": [word.share for word in words],
+                "direct": [word.direct for word in words],
+                "vector": [word.vector for word in words],
+                "labelled": [word.labelled for word in words],
+                "known": [True] * len(self.words) + [False] * len(skipped),
+                "through": [[name for name, _ in word.through] for word in words],
             },
             schema_overrides={"through": pl.List(pl.String), "word": pl.String},
         )
@@ -146,6 +153,7 @@ def explain_decision(
     terms: Array,
     target: int | None = None,
     against: int | None = None,
+    unknown: Sequence[str] = (),
 ) -> Explanation:
     """Explain the decision for one document.
 
@@ -156,6 +164,7 @@ def explain_decision(
     terms : names of the columns
     target : a class; None means the predicted one, compared with the second if they are exclusive
     against : another class, whose decision is subtracted
+    unknown : words of the document that are not among ``terms``
     """
     decisions = fitted.decisions(document)
     probabilities = fitted.probabilities(decisions)[0]
@@ -186,6 +195,7 @@ def explain_decision(
         runner_up=(names[second], float(probabilities[second])),
         against=None if against is None else names[against],
         encoder=encoder,
+        unknown=tuple(unknown),
     )
 
 

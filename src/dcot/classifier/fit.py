@@ -30,7 +30,13 @@ from dcot.classifier.labels import (
     without_duplicates,
     without_zeros,
 )
-from dcot.classifier.learners import MAX_KERNEL_LABELS, LinearFit, fit_linear, fit_ridge
+from dcot.classifier.learners import (
+    MAX_KERNEL_LABELS,
+    LinearFit,
+    check_usable,
+    fit_linear,
+    fit_ridge,
+)
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.ridge import KernelRidge, held_out_rows
 from dcot.classifier.seeds import Seeds
@@ -340,6 +346,7 @@ def _prepare(
         learned = replace(labels, targets=np.vstack([labels.targets, seeds.targets]))
         own = np.concatenate([counts, np.ones(len(seeds))])
     own = with_class_weights(learned, own, options.class_weight)
+    check_usable(options.estimator, labels, own)
     judged = np.arange(len(first))
     if len(first) > MAX_SELECTION_LABELS:
         generator = check_random_state(options.random_state)

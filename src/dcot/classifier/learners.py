@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -57,6 +57,33 @@ class LinearFit:
     held_out: Array | None = None
 
 
+def check_estimator(kind: Any) -> None:
+    """Reject an ``estimator`` that is no classifier, as far as can be seen before it is fitted."""
+    if isinstance(kind, str) and kind in ("ridge", "svm", "logistic"):
+        return
+    if isinstance(kind, str | type) or not (hasattr(kind, "fit") and hasattr(kind, "get_params")):
+        raise InvalidParameterError(
+            f"estimator must be 'ridge', 'svm', 'logistic' or a linear classifier, got {kind!r}"
+            + (f": give an instance, as in {kind.__name__}()" if isinstance(kind, type) else "")
+        )
+    if isinstance(kind, BaseEstimator) and is_regressor(kind):
+        raise InvalidParameterError(
+            f"estimator must be a classifier, and {type(kind).__name__} is a regressor"
+        )
+
+
+def check_usable(kind: Any, labels: Labels, weights: Array) -> None:
+    """Reject labels or weights that the estimator cannot learn from."""
+    if isinstance(kind, str) and kind == "ridge":
+        return
+    if labels.kind == "soft":
+        raise InvalidParameterError(
+            f"soft labels are learned by estimator='ridge', got {kind!r}: use it, or give each "
+            "document its most probable class"
+        )
+    _weighing(_new_estimator(kind, None), weights)
+
+
 def fit_linear(
     kind: Any,
     features: Sequence[Matrix],
@@ -84,11 +111,6 @@ def fit_linear(
     if isinstance(kind, str) and kind == "ridge":
         return fit_ridge(features, labels.targets, weights, ridge, judged, held)
     kernel = products(features, features)
-    if labels.kind == "soft":
-        raise InvalidParameterError(
-            f"soft labels are learned by estimator='ridge', got {kind!r}: use it, or give each "
-            "document its most probable class"
-        )
     values, vectors = np.linalg.eigh(kernel.astype(np.float64))
     kept = values > values[-1] * 1e-10
     root = np.sqrt(values[kept])
@@ -169,10 +191,6 @@ def _new_estimator(kind: Any, random_state: Any) -> Any:
         from sklearn.linear_model import LogisticRegression
 
         return LogisticRegression(max_iter=1000)
-    if isinstance(kind, str) or not hasattr(kind, "fit"):
-        raise InvalidParameterError(
-            f"estimator must be 'ridge', 'svm', 'logistic' or a linear classifier, got {kind!r}"
-        )
     return clone(kind)
 
 

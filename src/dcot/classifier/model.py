@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ from dcot.classifier.fit import (
 )
 from dcot.classifier.label_issues import label_issues_of
 from dcot.classifier.labels import hits, read_labels
+from dcot.classifier.learners import check_estimator
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.seeds import read_seeds, rows_of_columns
 from dcot.classifier.selection import base_options, candidates_for, for_labels, for_layers
@@ -49,6 +51,7 @@ from dcot.classifier.suggestion import suggest_rows
 from dcot.core.centred import Matrix, as_documents, check_blocks, precision
 from dcot.core.fit import FittedDCoT, check_weights
 from dcot.core.fit import fit as fit_dcot
+from dcot.core.options import check_seed
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import DCoT
 from dcot.explain import Meaning, Readable, Reader
@@ -57,7 +60,7 @@ from dcot.persistence.contents import setting
 from dcot.persistence.saving import Saveable, build, decode_parameters, encode_parameters
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import parse_bytes
-from dcot.text.inputs import Texts, as_texts, is_text
+from dcot.text.inputs import Texts, as_texts, is_text, refuse_table_of_texts
 from dcot.text.pipeline import TextPipeline
 from dcot.vectorizer import SAVING_ADVICE, DCoTVectorizer
 
@@ -349,6 +352,12 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             raise InvalidParameterError(
                 f"self_training must be True or False, got {self.self_training!r}"
             )
+        check_estimator(self.estimator)
+        check_seed(self.random_state)
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or not self.n_jobs):
+            raise InvalidParameterError(
+                f"n_jobs must be an integer other than 0, or None, got {self.n_jobs!r}"
+            )
         pipeline, dcot, fitted = self._parts()
         tried = candidates_for(dcot, self.grid, embedded)
         if fitted is not None:
@@ -448,6 +457,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if self.vectorizer_ is None:
             return as_documents(self._validated(documents, reset=False), dtype)
         if not is_text(documents, empty=True):
+            refuse_table_of_texts(documents)
             raise InvalidTypeError("this classifier was fitted on texts: give it a list of texts")
         return as_documents(self.vectorizer_.weigh(documents), dtype)
 
@@ -492,9 +502,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return self
 
     def _validated(self, X: Any, reset: bool) -> Any:
+        refuse_table_of_texts(X)
         check_blocks(X)
         try:
-            return validate_data(self, X, reset=reset, accept_sparse=["csr", "csc", "coo"])
+            found = validate_data(self, X, reset=reset, accept_sparse=["csr", "csc", "coo"])
+            return found.astype(np.float64) if found.dtype == object else found
         except ValueError as error:
             raise InvalidInputError(str(error)) from error
         except TypeError as error:
@@ -815,7 +827,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         Returns
         -------
         dcot.classifier.explanation.Explanation
-            It prints as text and has ``to_frame()``.
+            It prints as text and has ``to_frame()``. Words that the model does not know are in
+            ``unknown``.
 
         Raises
         ------
@@ -835,12 +848,17 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         ('oil', ['opec', 'output'])
         """
         fitted = self._fitted()
-        read = self._read([document] if isinstance(document, str) else document, vectors)
+        given = [document] if isinstance(document, str) else document
+        if self.vectorizer_ is not None and is_text(given):
+            given = as_texts(given)
+        read = self._read(given, vectors)
         if len(read) != 1:
             raise InvalidInputError(f"explain takes one document, got {len(read)}")
         chosen = None if target is None else self._column("target", target)
         other = None if against is None else self._column("against", against)
-        return explain_decision(read, fitted, self._reader().terms, chosen, other)
+        reader = self._reader()
+        unknown = reader.skipped(given.to_list()[0], read.terms) if isinstance(given, Texts) else []
+        return explain_decision(read, fitted, reader.terms, chosen, other, unknown)
 
     def suggest(self, documents: Any, k: int = 10, *, vectors: Any = None) -> Array:
         """Suggest documents to label next: uncertain and informative about the others.
@@ -879,6 +897,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         >>> len(DCoTClassifier().suggest(texts, k=2))
         2
         """
+        check_seed(self.random_state)
         generator = check_random_state(self.random_state)
         if not self.__sklearn_is_fitted__():
             X, dcot = self._unlabelled_fit(documents)

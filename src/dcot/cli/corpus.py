@@ -106,17 +106,23 @@ class Corpus:
     def with_all_columns(self) -> Corpus:
         """The same corpus with all other columns as metadata, if it is one table."""
         self.check()
-        path = Path(self.sources[0]).expanduser()
-        if len(self.sources) > 1 or _known(self.sources[0]) or not path.is_file():
+        if len(self.sources) > 1:
             return self
+        others = self._other_columns(self.sources[0])
+        return self if others is None else replace(self, metadata=tuple(others))
+
+    def _other_columns(self, source: str) -> list[str] | None:
+        """The columns of a table without text, label and identifier; None if it is no file."""
+        path = Path(source).expanduser()
+        if _known(source) or not path.is_file():
+            return None
         from dcot.text.tables import column_names, files_at, text_columns
 
         [(file, kind)] = files_at(path, self.reading.format)
         names = column_names(file, kind, self._options)
         texts = text_columns(names, self._options.text, str(path)) if names else []
         used = {*texts, self.labels.label, self.identifier}
-        others = [name for name in names if name not in used and names.count(name) == 1]
-        return replace(self, metadata=tuple(others))
+        return [name for name in names if name not in used and names.count(name) == 1]
 
     def whole(self) -> Batch:
         """All documents at once."""
@@ -152,10 +158,26 @@ class Corpus:
     def no_labels(self) -> UserError:
         """The error for a corpus without any label."""
         column = self.labels.label
-        where = f"the column {column!r}" if column else "the names of its folders"
-        advice = "" if column else "; name the column with --label"
+        if column is not None:
+            return UserError(
+                f"{self.name}: no document has a label in the column {column!r}: label a few of "
+                "each class"
+            )
+        others = [name for source in self.sources for name in self._other_columns(source) or ()]
+        if others:
+            listed = ", ".join(map(repr, dict.fromkeys(others)))
+            return UserError(
+                f"{self.name}: no document has a label: name the column with the labels with "
+                f"--label; the other columns are {listed}"
+            )
+        if any(Path(source).expanduser().is_dir() for source in self.sources):
+            return UserError(
+                f"{self.name}: no document has a label: put the files of each class in a folder "
+                "of its name, or use a table and name the column with the labels with --label"
+            )
         return UserError(
-            f"{self.name}: no document has a label in {where}: label a few of each class{advice}"
+            f"{self.name}: no document has a label: use a table and name the column with the "
+            "labels with --label, or a folder with a folder for each class"
         )
 
     def _empty(self) -> UserError:
@@ -255,7 +277,7 @@ class Corpus:
         if label is None:
             return None
         text = _as_text(label)
-        if not text.strip() or text == self.labels.unlabelled_label:
+        if not text.strip() or text in (self.labels.unlabelled_label or ()):
             return None
         separator = self.labels.label_separator
         if separator is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -231,8 +232,13 @@ def _show(session: Session, found: Meaning, k: int) -> None:
     whole = sorted(zip(last.word_shares, found.words, strict=True), reverse=True)
     listed = ", ".join(f"{word} {100 * share:.0f} %" for share, word in whole[:10])
     session.show(f"Shares in the document: {listed}{', …' if len(whole) > 10 else ''}")
-    if found.unknown:
-        session.note(f"Unknown words, skipped: {', '.join(found.unknown[:10])}")
+    _note_skipped(session, found.unknown)
+
+
+def _note_skipped(session: Session, unknown: Sequence[str]) -> None:
+    if unknown:
+        more = f" and {len(unknown) - 10} more" if len(unknown) > 10 else ""
+        session.note(f"Unknown words, skipped: {', '.join(unknown[:10])}{more}")
 
 
 def _largest(words: Any, shares: Any) -> str:
@@ -264,6 +270,7 @@ def _decision(
     session.show(table(["share", "word", "through"], rows))
     if not all(word.labelled for word in found.words[:k]):
         session.say("* not in any labelled document: it acts only through its prototypes.")
+    _note_skipped(session, found.unknown)
 
 
 def _class_named(model: DCoTClassifier, target: str | None) -> Any:

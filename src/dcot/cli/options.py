@@ -217,7 +217,8 @@ _column = partial(_corpus, metavar="COLUMN")
 
 Label = Annotated[str | None, _column("Column with the label.", show_default="folder names")]
 UnlabelledLabel = Annotated[
-    str | None, _corpus("Label value that marks unlabelled rows, besides the empty one.")
+    list[str] | None,
+    _corpus("Label value that marks unlabelled rows, besides the empty one. Can be repeated."),
 ]
 Identifier = Annotated[
     str | None,

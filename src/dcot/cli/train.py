@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -244,7 +246,7 @@ def _evaluate(
 
 
 def note_doubtful_labels(session: Session, labels: list[Any], column: str | None) -> None:
-    """Note possible mistakes: "NA" as a label, or classes with a single document."""
+    """Note possible mistakes: "NA" as a label, "Oil" beside "oil", a single document of a class."""
     flat = [one for label in labels for one in (label if isinstance(label, list) else [label])]
     counts = Counter(one for one in flat if one is not None)
     for name, count in counts.items():
@@ -253,6 +255,12 @@ def note_doubtful_labels(session: Session, labels: list[Any], column: str | None
                 f"Note: {count:,} documents have the label {name!r}. If it marks unlabelled rows, "
                 f"add --unlabelled-label {name}"
             )
+    for names in _alike(counts):
+        listed = " and ".join(f"{name!r} ({counts[name]:,})" for name in names[:5])
+        session.note(
+            f"Note: the labels {listed} differ only in spaces or upper case, and are different "
+            "classes. If they are one class, give them the same spelling"
+        )
     single = sum(count == 1 for count in counts.values())
     labelled = sum(label is not None for label in labels)
     if labelled > 2 and len(counts) > labelled / 2:
@@ -265,6 +273,15 @@ def note_doubtful_labels(session: Session, labels: list[Any], column: str | None
             f"Note: {single} of {len(counts)} classes have a single labelled document, which is "
             "too few to estimate their accuracy."
         )
+
+
+def _alike(names: Iterable[str]) -> list[list[str]]:
+    """Names that differ only in spaces, upper case or how a character is encoded."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        key = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        groups.setdefault(key, []).append(name)
+    return [sorted(group) for group in groups.values() if len(group) > 1]
 
 
 def facts_of(model: DCoTClassifier) -> dict[str, Any]:

@@ -68,6 +68,7 @@ class FitOptions:
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         check_number("tol", self.tol, positive=True)
         check_integer("max_iter", self.max_iter)
+        check_seed(self.random_state)
 
     @property
     def n_layers(self) -> int:
@@ -134,6 +135,18 @@ def check_number(name: str, value: Any, positive: bool = False) -> None:
     number = float(value) if isinstance(value, numbers.Real) else float("nan")
     if not np.isfinite(number) or number < 0 or (positive and number == 0):
         raise InvalidParameterError(f"{name} must be a number, {wanted}, got {value!r}")
+
+
+def check_seed(value: Any) -> None:
+    """Reject a ``random_state`` that is no seed."""
+    whole = isinstance(value, numbers.Integral) and 0 <= int(value) < 1 << 32
+    if not whole and not (
+        value is None or value is np.random or isinstance(value, np.random.RandomState)
+    ):
+        raise InvalidParameterError(
+            "random_state must be an integer from 0 to 2**32 - 1, a numpy.random.RandomState or "
+            f"None, got {value!r}"
+        )
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -222,15 +222,7 @@ class Meaning:
         return f"{text}: what it means, the bias subtracted"
 
     def _notes(self) -> list[str]:
-        if not self.unknown:
-            return []
-        named = []
-        for word in self.unknown[:8]:
-            near = self.suggestions.get(word)
-            named.append(f"{word} (perhaps {', '.join(near[:2])})" if near else word)
-        if len(self.unknown) > 8:
-            named.append(f"{len(self.unknown) - 8} more")
-        return [f"unknown words, skipped: {', '.join(named)}"]
+        return showing.skipped_words(self.unknown, self.suggestions)
 
     def _repr_html_(self) -> str:
         tables = []

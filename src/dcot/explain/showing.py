@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import zip_longest
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 
 # Half-transparent grey is visible on white and on black; text keeps its colour.
 _BAR = "rgba(128,128,128,.35)"
+MAX_SKIPPED_SHOWN = 8
 _CELL = "padding:.1em .6em;text-align:left;white-space:nowrap"
 
 
@@ -39,6 +40,26 @@ def percent(share: float) -> str:
     ('12 %', '-0 %')
     """
     return f"{100 * share:.0f} %"
+
+
+def skipped_words(
+    words: Sequence[str], near: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
+    """Return a note that names unknown words and similar spellings; none if there are no words.
+
+    >>> skipped_words(["oyl", "zzz"], {"oyl": ["oil"]})
+    ['unknown words, skipped: oyl (perhaps oil), zzz']
+    """
+    if not words:
+        return []
+    found = near or {}
+    named = [
+        f"{word} (perhaps {', '.join(found[word][:2])})" if found.get(word) else word
+        for word in words[:MAX_SKIPPED_SHOWN]
+    ]
+    if len(words) > MAX_SKIPPED_SHOWN:
+        named.append(f"{len(words) - MAX_SKIPPED_SHOWN} more")
+    return [f"unknown words, skipped: {', '.join(named)}"]
 
 
 def columns_of_text(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:

@@ -1,25 +1,17 @@
-"""Write files and folders atomically: the target is complete or does not change.
+"""Write files atomically: the target is complete or does not change.
 
-Content is written to a temporary file or folder next to the target, synced to disk (fsync), and
-renamed. The temporary name is random and created exclusively, so that a file of another user, or a
-link, is never followed or overwritten. An error removes the temporary file. A killed process leaves
-it, and the next write of the same target removes it.
-
-A file, which never replaces a folder::
+Content is written to a temporary file next to the target, synced to disk (fsync), and renamed. The
+temporary name is random and created exclusively, so that a file of another user, or a link, is
+never followed or overwritten. An error removes the temporary file. A killed process leaves it, and
+the next write of the same target removes it. A file never replaces a folder::
 
     with atomic_file(path) as file:       # a binary file, open for writing
         frame.write_parquet(file)
 
-A folder, which replaces an existing folder of that name in one step::
-
-    with atomic_folder(path) as folder:   # a Path: an empty folder next to the target
-        (folder / "features.json").write_text("{}")
-
-Check first that the existing folder may be replaced, because it is removed.
-
 Work that can be resumed keeps its temporary file between calls: ``temporary_name`` makes the name,
 ``create`` and ``reopen`` open the file, and ``move_into_place`` renames it. Store the name in the
-record of the progress.
+record of the progress. ``move_into_place`` also renames a folder: an existing folder is replaced in
+one step and removed, so check first that it may be.
 """
 
 from __future__ import annotations
@@ -82,33 +74,6 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.unlink(temporary)
 
 
-@contextmanager
-def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Create an empty folder that becomes ``path`` when the block ends without an error.
-
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "features"
-    >>> with atomic_folder(target) as folder:
-    ...     _ = (folder / "features.json").write_text("{}")
-    >>> [file.name for file in target.iterdir()]
-    ['features.json']
-    """
-    shown, target = Path(path), Path(os.path.abspath(path))
-    remove_leftovers(target)
-    temporary = temporary_name(target)
-    try:
-        with explained(shown):
-            temporary.mkdir()
-        with held(temporary):
-            yield temporary
-            with explained(shown):
-                for file in temporary.rglob("*"):
-                    (sync_folder if file.is_dir() else sync_file)(file)
-                move_into_place(temporary, target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a small file atomically; its folder is created if needed."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -163,20 +128,6 @@ def move_into_place(temporary: Path, target: Path) -> None:
     else:
         os.replace(temporary, target)
     sync_folder(target.parent)
-
-
-@contextmanager
-def held(path: Path) -> Iterator[None]:
-    """Mark a temporary file or folder as in use, so that other processes do not remove it."""
-    handle = os.open(path, os.O_RDONLY) if sys.platform != "win32" else -1
-    try:
-        if sys.platform != "win32":
-            with suppress(OSError):  # some network file systems have no locks
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        if handle >= 0:
-            os.close(handle)
 
 
 def remove_leftovers(target: Path) -> None:

@@ -15,7 +15,7 @@ from dcot.core.centred import canonical
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.text import TermCounter
-from dcot.text.inputs import batches
+from dcot.text.inputs import batches, refuse_table_of_texts
 from dcot.vectorizer import DCoTVectorizer
 
 Array = npt.NDArray[Any]
@@ -48,6 +48,7 @@ def read_documents(documents: Any, expects_texts: bool | None) -> Batch:
     """Read documents for an index of texts (True), of features (False), or undecided (None)."""
     if isinstance(documents, str):
         raise InvalidInputError("documents must be a list: put a single text into a list")
+    refuse_table_of_texts(documents)
     given = _are_texts(documents)
     if hasattr(documents, "__len__") and not sp.issparse(documents) and not len(documents):
         given = given if expects_texts is None else expects_texts

@@ -288,7 +288,7 @@ class SearchIndex(Saveable):
             If ``where`` is not a filter.
         InvalidInputError
             If the queries are of another kind or width than the documents, or ``where`` does not
-            fit the index.
+            fit the index, as with a key that no document has in its metadata.
         NotAvailableError
             If ``hybrid`` is set and the documents are features.
 

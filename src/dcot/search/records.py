@@ -230,7 +230,10 @@ def allowed_rows(where: Any, records: Records, live: Array) -> Array:
     if callable(where):
         return _by_condition(where, records, live)
     if isinstance(where, Mapping):
-        return _by_condition(lambda entry: _fits(entry, where), records, live)
+        allowed = _by_condition(lambda entry: _fits(entry, where), records, live)
+        if not allowed.any():
+            _check_keys(where, records, live)
+        return allowed
     mask = np.asarray(where) if not isinstance(where, set | frozenset | str) else None
     if mask is not None and mask.dtype == np.bool_:
         return _by_mask(mask, live)
@@ -256,6 +259,19 @@ def _fits(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
         if entry[key] != value and not (several and entry[key] in value):
             return False
     return True
+
+
+def _check_keys(where: Mapping[str, Any], records: Records, live: Array) -> None:
+    """Refuse a key that no document has: it is probably misspelt."""
+    entries = zip(live.tolist(), records.metadata, strict=True)
+    known = {key for there, entry in entries if there for key in entry or {}}
+    unknown = [key for key in where if key not in known]
+    if unknown:
+        have = ", ".join(map(repr, sorted(known)[:20])) + (", …" if len(known) > 20 else "")
+        raise InvalidInputError(
+            f"where has the key {unknown[0]!r:.60}, but no document of the index has it in its "
+            f"metadata: {f'they have {have}' if known else 'there is none; pass it to add'}"
+        )
 
 
 def _by_mask(mask: Array, live: Array) -> Array:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.stream.sources import Repeatable, Source, bounded
+from dcot.text.tables import USUAL_NAMES
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -217,6 +218,50 @@ def _is_table(documents: Any) -> bool:
     return _module(documents) in libraries and type(documents).__name__ in _TABLES
 
 
+def refuse_table_of_texts(documents: Any) -> None:
+    """Raise an error for a table with a column of texts, which is no matrix of numbers."""
+    if _is_table(documents) and any(_columns(documents).values()):
+        raise _whole_table(documents)
+
+
+def _whole_table(table: Any) -> InvalidTypeError:
+    """The error for a table in place of one of its columns."""
+    columns = _columns(table)
+    texts = [name for name, text in columns.items() if text] or ["text"]
+    name = repr(([name for name in texts if name.lower() in USUAL_NAMES] or texts)[0])
+    shown = ", ".join(map(repr, list(columns)[:20])) + (", …" if len(columns) > 20 else "")
+    there = f" with the column{'s' * (len(columns) > 1)} {shown}" if columns else ""
+    kind = type(table).__name__
+    read = "df.collect()" if kind == "LazyFrame" else "df"
+    return InvalidTypeError(
+        f"got a {kind}{there}, expected one column of texts: pass it, as in {read}[{name}] (in a "
+        f"ColumnTransformer, {name} and not [{name}])"
+    )
+
+
+def _columns(table: Any) -> dict[str, bool]:
+    """The columns of a table, and whether they are texts."""
+    if _module(table) == "pandas":
+        kinds = zip(map(str, table.columns), table.dtypes, strict=True)
+        return {
+            name: _is_string(kind) or (str(kind) == "object" and is_text(table.iloc[:, place]))
+            for place, (name, kind) in enumerate(kinds)
+        }
+    if _module(table) == "polars":
+        return {name: _is_string(kind) for name, kind in table.collect_schema().items()}
+    features = getattr(table, "features", None)  # of the library datasets
+    if features is not None:
+        return {name: _is_string(getattr(kind, "dtype", kind)) for name, kind in features.items()}
+    schema = getattr(table, "schema", None)
+    return {} if schema is None else {field.name: _is_string(field.type) for field in schema}
+
+
+def _is_string(kind: Any) -> bool:
+    """Whether the type of a column is that of strings, by its name."""
+    name = str(kind).lower()
+    return name == "str" or name.startswith(("string", "large_string", "utf8"))
+
+
 def _refuse_what_is_no_corpus(documents: Any) -> None:
     if isinstance(documents, str | bytes):
         raise InvalidInputError(
@@ -224,10 +269,7 @@ def _refuse_what_is_no_corpus(documents: Any) -> None:
             "for one document, pass [text]"
         )
     if _is_table(documents):
-        raise InvalidTypeError(
-            f"got a {type(documents).__name__}, expected one column of texts: "
-            "pass the column, as in frame['text'] (in a ColumnTransformer, 'text' and not ['text'])"
-        )
+        raise _whole_table(documents)
     if isinstance(documents, Mapping):
         raise InvalidTypeError(
             f"got a {type(documents).__name__}, expected a sequence of texts: pass its values"

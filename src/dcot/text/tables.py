@@ -38,7 +38,7 @@ KINDS = {
     ".parquet": "parquet",
 }
 _SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
-_USUAL_NAMES = ("text", "body", "content", "document", "abstract", "message", "review", "title")
+USUAL_NAMES = ("text", "body", "content", "document", "abstract", "message", "review", "title")
 
 Row = tuple[Any, ...]
 
@@ -386,7 +386,7 @@ def text_columns(names: Sequence[str], wanted: Sequence[str], where: str) -> lis
         return list(wanted)
     if "text" in names or len(names) == 1:
         return ["text" if "text" in names else names[0]]
-    usual = [name for name in names if name.lower() in _USUAL_NAMES]
+    usual = [name for name in names if name.lower() in USUAL_NAMES]
     example = (
         f", as in column={usual[0]!r} (--text {usual[0]})" if usual else " with column (--text)"
     )

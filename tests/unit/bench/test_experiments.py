@@ -8,14 +8,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 from dcot import DcotError
 from dcot.bench import paper
-from dcot.bench.experiments import EXPERIMENTS, WORK, plan, retrieval, timing
+from dcot.bench.experiments import EXPERIMENTS, WORK, accuracy, plan, retrieval, timing
 from dcot.bench.features import Block
 from dcot.bench.jobs import Context, Job, Runner, corpus_key, predicted
 from dcot.bench.profiles import FAST, PROFILES
-from dcot.bench.protocol import CLASSIFIERS, RIDGE, SVM, default_class_weight, hits, mcnemar
+from dcot.bench.protocol import (
+    CLASSIFIERS,
+    RIDGE,
+    SVM,
+    Prediction,
+    default_class_weight,
+    hits,
+    mcnemar,
+)
 from dcot.bench.report import Results
 from dcot.bench.report.tables import TABLES
 from dcot.bench.store import Store
@@ -295,3 +305,25 @@ def test_made_collections_need_their_corpus(context, monkeypatch, tmp_path):
     with pytest.raises(DatasetMissingError, match="no folder cranfield"):
         retrieval.collection_of(context, "cranfield")
     assert set(EXPERIMENTS) >= {"retrieval", "suggest", "few-labels", "unlabelled", "published"}
+
+
+@pytest.mark.parametrize("size", [60, 110, 140])
+def test_self_trained_rivals_learn_from_the_documents_of_dcot(context, task, monkeypatch, size):
+    """Of 110 training documents and 30 without labels."""
+    seen = []
+
+    def predictions(choice, labels, labelled, test, weight, pool):
+        seen.append((choice.candidate.blocks[0].values, labelled, pool))
+        return Prediction(labels[np.zeros(len(test), dtype=int)], 1.0)
+
+    monkeypatch.setattr(accuracy, "ridge_predictions", predictions)
+    options = {"corpus": "made", "system": "TF-IDF, self-trained", "learned": size, "part": 0}
+    key = {"classifier": RIDGE, "labels": 20, "draw": 0, "class_weight": None}
+    list(accuracy.work(context, Job("accuracy", "", [key], options), [key]))
+    [(values, labelled, pool)] = seen
+    rows = accuracy.learned_rows(task, size, 0)
+    expected = task.documents(rows, np.setdiff1d(rows, task.train[labelled]))[1].tfidf
+    cosines = normalize(sp.csr_array(values)[pool]) @ normalize(expected).T
+    assert cosines.shape == (size - 20, size - 20)
+    assert cosines.toarray().max(axis=1) == pytest.approx(1)
+    assert cosines.toarray().max(axis=0) == pytest.approx(1)

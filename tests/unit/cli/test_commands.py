@@ -79,7 +79,12 @@ def test_more_unlabelled_documents(here):
     [
         ("text,topic\noil,\ngas,\n", ["--label", "topic"], ["no document has a label", "'topic'"]),
         ("text,topic\noil,x\ngas,x\n", ["--label", "topic"], ["only one class"]),
-        ("text,topic\noil,x\ngas,y\n", [], ["no document has a label", "--label"]),
+        (
+            "text,topic,n\noil,x,1\ngas,y,2\n",
+            [],
+            ["name the column with the labels with --label", "other columns are 'topic', 'n'"],
+        ),
+        ("text\noil\ngas\n", [], ["use a table and name the column", "--label"]),
     ],
 )
 def test_labels_that_do_not_suffice(here, content, options, words):
@@ -88,6 +93,15 @@ def test_labels_that_do_not_suffice(here, content, options, words):
     assert (done.code, done.out) == (1, "")
     for word in words:
         assert word in done.err
+
+
+def test_a_folder_without_folders_has_no_labels(here):
+    Path("flat").mkdir()
+    for name in "ab":
+        Path(f"flat/{name}.txt").write_text("opec oil")
+    done = run("train", "flat", "-o", "m")
+    assert done.code == 1
+    assert "put the files of each class in a folder of its name" in done.err
 
 
 def test_several_labels_a_document(here):
@@ -341,6 +355,8 @@ def test_refit_learns_from_other_labels(shelf):
         (["oil", "gas", "NA", "NA"], "2 documents have the label 'NA'"),
         (["a", "b", "c", "d"], "4 labelled documents have 4 different labels"),
         (["a", "a", "b", "b", "b", "c"], "1 of 3 classes have a single labelled document"),
+        (["Oil", "oil", " OIL", "a", "a", "a"], "' OIL' (1) and 'Oil' (1) and 'oil' (1) differ"),
+        (["new york", "new  york", "a", "a"], "'new  york' (1) and 'new york' (1) differ"),
     ],
 )
 def test_labels_that_may_be_a_mistake(here, labels, words):
@@ -351,6 +367,15 @@ def test_labels_that_may_be_a_mistake(here, labels, words):
     assert done.code == 0, done.err
     assert words in done.err
     assert run("train", "a.csv", "--text", "text", "--label", "topic", "-o", "m", "-q").err == ""
+
+
+def test_several_values_can_mark_unlabelled_rows(here):
+    labels = ["oil", "oil", "gas", "gas", "?", "unknown"]
+    rows = [f"word{i} opec,{label}" for i, label in enumerate(labels)]
+    (here / "a.csv").write_text("\n".join(["text,topic", *rows]))
+    marks = ("--unlabelled-label", "?", "--unlabelled-label", "unknown")
+    found = run("train", "a.csv", "--label", "topic", *marks, "-o", "m", "--json").json
+    assert (found["labelled"], found["classes"]) == (4, ["gas", "oil"])
 
 
 # -- the rest ----------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ def test_missing_labels_of_all_kinds(here):
     labels = [None, "", "  ", "?", "1", 1, 1.0, float("nan"), True, ["a", "b"], []]
     lines = [json.dumps({"text": "x", "topic": label}) for label in labels] + ['{"text": "x"}']
     (here / "labels.jsonl").write_text("\n".join(lines))
-    found = read("labels.jsonl", text=None, identifier=None, unlabelled_label="?").labels
+    found = read("labels.jsonl", text=None, identifier=None, unlabelled_label=["?"]).labels
     assert found == [None] * 4 + ["1", "1", "1", None, "True", ["a", "b"], None, None]
 
 

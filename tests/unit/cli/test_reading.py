@@ -41,6 +41,8 @@ def test_explain_a_decision(shelf):
         assert (found["target"], found["decision"]) == (expected.target, expected.decision)
         shares = sum(word["share"] for word in found["words"])
         assert found["baseline"] + shares == pytest.approx(found["decision"])
+        assert found["unknown"] == ["zzz"]
+    assert "Unknown words, skipped: zzz" in run("explain", "classifier", "opec oil zzz").err
     assert "(baseline)" in run("explain", "classifier", "opec oil").out
     done = run("explain", "classifier", "zzz")
     assert "The model knows no word of the text" in done.err

@@ -26,9 +26,10 @@ def make(target: Path, kind: str, data: bytes) -> None:
     if kind == "file":
         files.write_atomically(target, data)
     else:
-        with files.atomic_folder(target) as folder:
-            (folder / "inside").mkdir()
-            (folder / "inside" / "data").write_bytes(data)
+        folder = files.temporary_name(target)
+        (folder / "inside").mkdir(parents=True)
+        (folder / "inside" / "data").write_bytes(data)
+        files.move_into_place(folder, target)
 
 
 def content(target: Path) -> bytes:
@@ -72,14 +73,12 @@ def test_works_without_an_exchange_of_names(
     assert names(tmp_path) == ["x"]
 
 
-@both
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_an_error_keeps_the_old_and_leaves_nothing(
-    tmp_path: Path, kind: str, error: type[BaseException]
+    tmp_path: Path, error: type[BaseException]
 ) -> None:
-    make(tmp_path / "x", kind, OLD)
-    writing = files.atomic_file if kind == "file" else files.atomic_folder
-    with pytest.raises(error), writing(tmp_path / "x"):
+    make(tmp_path / "x", "file", OLD)
+    with pytest.raises(error), files.atomic_file(tmp_path / "x"):
         raise error
     assert content(tmp_path / "x") == OLD
     assert names(tmp_path) == ["x"]
@@ -119,10 +118,12 @@ def test_writing_is_told_from_reading(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="the source") as caught, files.atomic_file(tmp_path / "x"):
         raise OSError("the source")
     assert not isinstance(caught.value, OutputError)
-    with pytest.raises(
-        OutputError, match=r"No such file or directory.*check the folder"
-    ) as missing:
-        make(tmp_path / "nowhere" / "x", "folder", NEW)
+    nowhere = tmp_path / "nowhere" / "x"
+    with (
+        pytest.raises(OutputError, match=r"No such file or .*check the folder") as missing,
+        files.atomic_file(nowhere),
+    ):
+        pass
     assert missing.value.errno == errno.ENOENT
 
 
@@ -140,11 +141,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from dcot.runtime import files
-with files.atomic_{kind}(sys.argv[1]) as made:
-    if "{kind}" == "folder":
-        (made / "data").write_bytes(b"half")
-    else:
-        made.write(b"half"); made.flush()
+with files.atomic_file(sys.argv[1]) as made:
+    made.write(b"half"); made.flush()
     if len(sys.argv) > 2:
         print("writing", flush=True)
         sys.stdin.read()
@@ -152,25 +150,23 @@ with files.atomic_{kind}(sys.argv[1]) as made:
 """
 
 
-@both
 @pytest.mark.skipif(sys.platform == "win32", reason="needs locks")
-def test_what_a_killed_write_left_is_removed_by_the_next(tmp_path: Path, kind: str) -> None:
-    make(tmp_path / "x", kind, OLD)
-    subprocess.run([sys.executable, "-c", KILLED.format(kind=kind), tmp_path / "x"], check=False)
+def test_what_a_killed_write_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    make(tmp_path / "x", "file", OLD)
+    subprocess.run([sys.executable, "-c", KILLED, tmp_path / "x"], check=False)
     assert content(tmp_path / "x") == OLD
     (left,) = set(names(tmp_path)) - {"x"}
-    make(tmp_path / "x", kind, NEW)
+    make(tmp_path / "x", "file", NEW)
     assert left in names(tmp_path)  # it is too young to be sure
     os.utime(tmp_path / left, (time.time() - 3600,) * 2)
-    make(tmp_path / "x", kind, NEW)
+    make(tmp_path / "x", "file", NEW)
     assert names(tmp_path) == ["x"]
 
 
-@both
 @pytest.mark.skipif(sys.platform == "win32", reason="needs locks")
-def test_what_another_process_writes_is_left_alone(tmp_path: Path, kind: str) -> None:
+def test_what_another_process_writes_is_left_alone(tmp_path: Path) -> None:
     other = subprocess.Popen(
-        [sys.executable, "-c", KILLED.format(kind=kind), tmp_path / "x", "wait"],
+        [sys.executable, "-c", KILLED, tmp_path / "x", "wait"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -179,7 +175,7 @@ def test_what_another_process_writes_is_left_alone(tmp_path: Path, kind: str) ->
     other.stdout.readline()
     (theirs,) = names(tmp_path)
     os.utime(tmp_path / theirs, (time.time() - 3600,) * 2)
-    make(tmp_path / "x", kind, NEW)
+    make(tmp_path / "x", "file", NEW)
     assert theirs in names(tmp_path)
     other.stdin.close()
     other.stdout.close()

@@ -186,6 +186,19 @@ def test_filters_that_are_none(index):
         index.search("oil", where=np.array([True]))
 
 
+@pytest.mark.parametrize("where", [{"yaer": 1987}, {"year": 1987, "yaer": 1987}])
+def test_a_filter_by_metadata_that_no_document_has(index, where):
+    with pytest.raises(InvalidInputError, match=r"'yaer', .*: there is none; pass it to add"):
+        SearchIndex().add(TEXTS).search("oil", where={"yaer": 1})
+    index.remove(["a"])
+    index.add(["opec"], ids=["e"], metadata=[{"year": 1987, "place": "Vienna"}])
+    with pytest.raises(InvalidInputError, match=r"'yaer', .*: they have 'place', 'year'"):
+        index.search("oil", where=where)
+    with pytest.raises(InvalidInputError, match="'yaer'"):
+        index.similar("b", where=where)
+    assert index.search("oil", where={"year": 1900}).ids == []  # a value may be missing
+
+
 def test_a_layer_that_is_not_there():
     model = DCoTVectorizer(n_prototypes=2, n_layers=1).fit(TEXTS)
     with pytest.raises(DcotError, match="layer"):

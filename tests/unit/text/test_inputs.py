@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dcot import DCoTClassifier, DcotError, SearchIndex
+from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer, SearchIndex
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.text import TermCounter, inputs
 from dcot.text.inputs import Texts
@@ -201,3 +201,34 @@ def test_type_errors_are_type_errors():
 def test_a_column_of_texts_may_start_with_a_missing_value(missing):
     assert inputs.is_text(pd.Series([missing, "tea"], dtype=object))
     assert not inputs.is_text(pd.Series([missing, 3.0], dtype=object))
+
+
+_TABLE = {"id": ["a", "b", "c"], "Body": ["tea leaf", "oil well", "tea cup"], "n": [1, 2, 3]}
+_LABELS = ["tea", "oil", "tea"]
+_READERS = {
+    "fit": lambda table: DCoTClassifier().fit(table, _LABELS),
+    "unlabelled": lambda table: DCoTClassifier().fit(_TABLE["Body"], _LABELS, unlabelled=table),
+    "predict": lambda table: DCoTClassifier().fit(_TABLE["Body"], _LABELS).predict(table),
+    "vectorizer": lambda table: DCoTVectorizer().fit(table),
+    "search": lambda table: SearchIndex().add(table),
+}
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
+@pytest.mark.parametrize("reader", _READERS)
+def test_a_table_in_place_of_a_column_is_named_with_its_columns(kind, reader):
+    advice = r"columns 'id', 'Body', 'n', expected one column .*df(\.collect\(\))?\['Body'\]"
+    with pytest.raises(InvalidTypeError, match=advice):
+        _READERS[reader](kind(_TABLE))
+
+
+def test_a_table_of_numbers_is_a_matrix():
+    frame = pd.DataFrame({"tea": [1, 0, 1, 0], "oil": [0, 2, 0, 1]}, dtype=object)
+    model = DCoTClassifier(selection="none").fit(frame, [0, 1, 0, 1])
+    assert model.predict(frame).tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pa.table])
+def test_objects_that_are_no_numbers_are_an_error_of_dcot(kind):
+    with pytest.raises(InvalidInputError, match="could not convert string to float"):
+        DCoT().fit(kind(_TABLE))

@@ -226,7 +226,12 @@ def _representation_cells(
     context: Context, task: Task, system: System, rows: Array, missing: list[Key]
 ) -> Iterator[tuple[Key, Result]]:
     n = len(task.train)
-    learned, wanted = task.documents(rows, np.concatenate([task.train, task.test]))
+    # as in DCoTClassifier, of the documents to learn from, also those without labels
+    sampled = rows[evenly_spaced(len(rows))] if system.self_trained else rows[:0]
+    used = np.concatenate([task.train, task.test, np.setdiff1d(sampled, task.train)])
+    place = {int(row): position for position, row in enumerate(used)}
+    pool = np.array([place[int(row)] for row in sampled], dtype=np.intp)
+    learned, wanted = task.documents(rows, used)
     candidates = _candidates(context, task, system, rows, learned, wanted)
     labels, test = task.labels[task.train], np.arange(n, n + len(task.test))
     for draw in dict.fromkeys(key["draw"] for key in missing):
@@ -240,9 +245,8 @@ def _representation_cells(
             if key["classifier"] == SVM:
                 found = svm_predictions(choice, labels, labelled, test, weight)
             else:
-                # some unlabelled training documents, as in ``DCoTClassifier``
-                some = np.setdiff1d(evenly_spaced(n), labelled) if system.self_trained else None
-                found = ridge_predictions(choice, labels, labelled, test, weight, some)
+                more = np.setdiff1d(pool, labelled)
+                found = ridge_predictions(choice, labels, labelled, test, weight, more)
             setting = choice.candidate.setting
             yield key, _result(task, key, found.labels, setting, found.strength)
 
