@@ -149,7 +149,5 @@ class _Page:
         count = self.count()
         if not count:
             return f"Nothing was labelled; {self.path} is empty."
-        return (
-            f"{count:,} labels are in {self.path}. Train with: dcot train {self.path} --label label"
-            " -o model"
-        )
+        labels = "1 label is" if count == 1 else f"{count:,} labels are"
+        return f"{labels} in {self.path}. Train with: dcot train {self.path} --label label -o model"
