@@ -83,9 +83,9 @@ def read(data: str, where: str) -> list[Entry]:
 def read_own(data: str, where: str, kind: str) -> list[Entry]:
     """Entries of a file that ``dcot label`` keeps and may write again.
 
-    Its last line may be incomplete, and is then left out. If only a part of its text is missing, the
-    line looks complete: the caller has to compare. A file with other columns is refused, because
-    they would be lost.
+    Its last line may be incomplete, and is then left out. If only a part of its text is missing,
+    the line looks complete: the caller has to compare. A file with other columns is refused,
+    because they would be lost.
     """
     data = data.removeprefix("\ufeff")
     if kind == "csv":
