@@ -12,7 +12,7 @@ export function seedsView(root) {
   let words = [], rejected = [];
   const nameInput = h("input", { type: "text", id: "seed-class", value: name, maxLength: 200, placeholder: "oil", list: "known-classes", autocomplete: "off" });
   const wordInput = h("input", { type: "text", id: "seed-words", maxLength: 400, placeholder: "opec, crude, …", autocomplete: "off", spellcheck: false });
-  const known = h("div.chips", { role: "group", "aria-label": "Classes" });
+  const known = h("div.chips.few", { role: "group", "aria-label": "Classes" });
   const chosen = h("div.chips.kept"), proposals = h("div.chips"), documents = h("div.stack"), message = h("p.small.muted", { role: "status" });
 
   root.append(
@@ -26,7 +26,7 @@ export function seedsView(root) {
           h("form.stack", { onsubmit: (event) => { event.preventDefault(); add(wordInput.value.split(/[,;]+/)); wordInput.value = ""; } },
             h("div.field", {}, h("label", { htmlFor: "seed-words" }, h("h2", {}, "Words")), h("div.row", { style: { "flex-wrap": "nowrap" } }, wordInput, h("button.primary", {}, "Add")))),
           chosen, message),
-        h("section.card.pad.stack", {}, h("h2", {}, "Proposed"), h("p.muted.small", {}, "Click a word to add it, × to reject it."), proposals)),
+        h("section.card.pad.stack", {}, h("h2", {}, "Proposed"), h("p.muted.small", {}, "Words that are used like yours. Click one to add it, × to reject it."), proposals)),
       h("aside.stack", { "aria-label": "Documents found" }, h("h2", {}, "Closest documents"), documents)));
   nameInput.addEventListener("change", () => load(nameInput.value.trim()));
 
