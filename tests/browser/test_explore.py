@@ -32,7 +32,7 @@ VIEWS = (
 def explorer():
     texts, topics = texts_and_topics()
     metadata = [
-        {"day": f"2024-01-{1 + place // 8:02d}", "place": "ab"[place % 2]}
+        {"day": f"2024-01-{1 + place // 8:02d}", "place": "ab"[place % 2], "length": place % 40}
         for place in range(len(texts))
     ]
     found = Explorer(learn_subject(Corpus(Documents.of(texts, name="news"), topics, metadata)))
@@ -124,7 +124,7 @@ def test_the_map_is_searched_filtered_and_a_region_is_labelled(page, served, tmp
     canvas = drawn(page)
     page.get_by_role("searchbox", name="Search on the map").fill("opec")
     page.keyboard.press("Enter")
-    page.wait_for_function("() => announce.textContent.includes('found')")
+    page.get_by_text("documents found").wait_for()
     assert "q=opec" in page.url
     page.get_by_label("Colour").select_option("place")
     page.get_by_role("button", name="a 48").click()
@@ -159,6 +159,45 @@ def test_the_map_is_searched_filtered_and_a_region_is_labelled(page, served, tmp
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download PNG").click()
     assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_map_says_that_nothing_was_found(page, served):
+    page.goto(served.at("/map"))
+    drawn(page)
+    page.get_by_role("searchbox", name="Search on the map").fill("xyzzy")
+    page.keyboard.press("Enter")
+    page.get_by_text("Nothing found: the model knows none of these words").wait_for()
+
+
+def test_filters_of_the_map_are_in_its_address(page, served):
+    page.goto(served.at("/map?colour=length"))
+    drawn(page)
+    page.get_by_role("slider", name="length to").fill("20000")
+    page.get_by_role("slider", name="day from").fill("9000")
+    page.wait_for_function("() => location.search.includes('range=0.20000')")
+    assert "period=9000.65534" in page.url
+    page.reload()
+    drawn(page)
+    assert page.get_by_role("slider", name="length to").input_value() == "20000"
+    page.get_by_role("button", name="Select everything in view").click()
+    page.locator(".panel h2").get_by_text("documents").wait_for()
+    assert 0 < int(page.locator(".panel h2").inner_text().split()[0]) < 48
+    page.get_by_label("Colour").select_option("place")  # the numbers are not filtered any more
+    assert page.get_by_role("slider", name="length to").count() == 0
+    page.get_by_role("button", name="b 48").click()
+    page.wait_for_function("() => location.search.includes('only=1')")
+    assert "range" not in page.url
+    page.reload()
+    drawn(page)
+    page.locator(".key-row[aria-pressed=true]").get_by_text("b", exact=True).wait_for()
+
+
+def test_all_documents_are_not_set_apart_from_any(page, served):
+    page.goto(served.at("/map"))
+    drawn(page)
+    page.get_by_role("button", name="Select everything in view").click()
+    page.get_by_text("These are all the documents").wait_for()
+    assert page.locator(".panel .chip").count() == 0
 
 
 def test_a_better_map_takes_the_place_of_the_first(page, exploring):

@@ -228,6 +228,48 @@ def test_classes_are_renamed_and_merged(page, serving, corpus):
     wait(lambda: running.session.counts() == {"oil": 2, "grain": 1})
 
 
+def test_classes_that_differ_only_in_blanks_or_capitals(page, serving):
+    running = serving(classes=("crude oil", "grain"))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    press_new_class(page, "Crude  Oil")  # the class that is there comes first
+    wait(lambda: [*running.session.labels.values()] == ["crude oil"])
+    page.keyboard.press("c")
+    page.keyboard.type("Grain")
+    page.get_by_text("differs from “grain” only in blanks or capitals").click()
+    wait(lambda: running.session.counts().get("Grain") == 1)
+    page.locator("#banner").get_by_role("button", name="Merge …").click()
+    page.get_by_role("button", name="Merge them").click()
+    page.get_by_role("button", name="Merge", exact=True).click()
+    wait(lambda: running.session.counts() == {"crude oil": 1, "grain": 1})
+
+
+def test_a_dialog_is_closed_by_touch(page, serving):
+    running = serving(classes=("a class with a name that is far too long for a phone", "oil"))
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(running.address)
+    for name in ("Keyboard help", "Labels & model", "New class …"):
+        page.get_by_role("button", name=name).click()
+        assert page.evaluate("document.querySelector('dialog').scrollWidth <= innerWidth")
+        page.get_by_role("button", name="Close").click()
+        page.locator("dialog").wait_for(state="detached")
+
+
+def test_a_label_waits_while_its_file_cannot_be_read(page, serving):
+    running = serving(classes=("oil", "grain"))
+    path = running.session.store.path
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    page.keyboard.press("1")
+    wait(lambda: len(labels_in(path)) == 1)
+    good = path.read_bytes()
+    path.write_bytes(b"\xff")
+    page.keyboard.press("2")
+    page.get_by_text("Not saved yet").wait_for()
+    path.write_bytes(good)
+    wait(lambda: [row["label"] for row in labels_in(path)] == ["oil", "grain"])
+
+
 def test_back_button_and_addresses(page, serving):
     running = serving()
     page.goto(running.address)

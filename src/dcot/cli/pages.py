@@ -128,10 +128,8 @@ def label(
     count = sum(len(labelling.labels) for labelling in opened)
     text = f"Nothing was labelled; {output} is empty."
     if count:
-        text = (
-            f"{count:,} labels are in {output}. Train with: dcot train {output} --label label "
-            "-o model"
-        )
+        labels = "1 label is" if count == 1 else f"{count:,} labels are"
+        text = f"{labels} in {output}. Train with: dcot train {output} --label label -o model"
     session.done({"labels": str(output), "labelled": count}, text)
 
 

@@ -83,8 +83,9 @@ def read(data: str, where: str) -> list[Entry]:
 def read_own(data: str, where: str, kind: str) -> list[Entry]:
     """Entries of a file that ``dcot label`` keeps and may write again.
 
-    Its last line may be incomplete, and is then left out: without a line break at its end a label
-    was never acknowledged. A file with other columns is refused, because they would be lost.
+    Its last line may be incomplete, and is then left out. If only a part of its text is missing,
+    the line looks complete: the caller has to compare. A file with other columns is refused,
+    because they would be lost.
     """
     data = data.removeprefix("\ufeff")
     if kind == "csv":
@@ -152,7 +153,7 @@ def _rows(data: str, delimiter: str, where: str, torn: bool) -> list[list[str]]:
         raise InvalidInputError(f"{where} is not CSV: {error}") from error
     finally:
         csv.field_size_limit(limit)
-    if torn and rows and not data.endswith("\n"):
+    if torn and not data.endswith("\n") and rows and len(rows[-1]) < len(rows[0]):
         rows.pop()
     return rows
 
@@ -182,8 +183,6 @@ def _entry(values: dict[str, str]) -> Entry:
 def _read_json_lines(data: str, where: str, own: bool = False) -> list[Entry]:
     """Our own lines, or Prodigy's, which have an ``answer``."""
     lines = data.split("\n")
-    if own and lines[-1]:
-        lines.pop()
     entries = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -191,6 +190,8 @@ def _read_json_lines(data: str, where: str, own: bool = False) -> list[Entry]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
+            if own and number == len(lines):
+                break  # cut off
             raise InvalidInputError(f"{where}, line {number}: not JSON ({error})") from error
         if not isinstance(record, dict):
             raise InvalidInputError(

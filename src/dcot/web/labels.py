@@ -77,7 +77,7 @@ class LabelStore:
         self._seen: tuple[int, ...] = ()
         self._file = self._open()
         try:
-            self.repaired = self._load()
+            self._load()
         except BaseException:
             self.close()
             raise
@@ -111,7 +111,8 @@ class LabelStore:
         changed = self.refresh()
         for row, believed in (expected or {}).items():
             current = self.labels.get(row)
-            if (None if current is None else current.name) != believed:
+            name = None if current is None else current.name
+            if name not in (believed, changes[row]):  # as wanted: sent again after a lost answer
                 raise ConflictError(row, current)
         time = datetime.now(UTC).isoformat(timespec="seconds")
         new = {
@@ -146,7 +147,12 @@ class LabelStore:
         before = dict(self.labels)
         self._file.close()
         self._file = self._open()
-        self._load()
+        try:
+            self._load()
+        except InvalidInputError as error:
+            raise OutputError(
+                f"another program changed the labels, and now they cannot be read: {error}"
+            ) from error
         after = self.labels
         return Reload(
             sum(row not in before for row in after),
@@ -171,8 +177,8 @@ class LabelStore:
         with explained(self.path):
             return _LockedFile.open(self.path)
 
-    def _load(self) -> bool:
-        """Read the file; whether a last row had to be left out because it was incomplete."""
+    def _load(self) -> None:
+        """Read the file; a last row that was cut off is left out."""
         with explained(self.path):
             data = self._file.content()
         try:
@@ -183,9 +189,12 @@ class LabelStore:
                 "file for the labels"
             ) from error
         entries = read_own(text, str(self.path), self.kind)
+        if entries and not text.endswith("\n") and not self._is_whole(entries[-1]):
+            entries.pop()
         labels: dict[int, Label] = {}
         foreign = []
         for entry in entries:
+            self._check(entry)
             row = self.documents.find(entry.id, entry.text)
             if row is None:
                 foreign.append(entry)
@@ -195,11 +204,23 @@ class LabelStore:
         self.labels, self.foreign = labels, foreign
         self._seen = self._signature()
         expected = header(self.kind) + "".join(row_of(e, self.kind) for e in self.entries())
-        if text == expected:
-            return False
-        # Incomplete, edited or in another order of columns: appending needs our own form.
-        self._rewrite(labels)
-        return bool(text) and not text.endswith("\n")
+        if text != expected:
+            # Incomplete, edited or in another order of columns: appending needs our own form.
+            self._rewrite(labels)
+
+    def _is_whole(self, entry: Entry) -> bool:
+        """Whether an entry at the end of the file, without a line break, is not cut off."""
+        row = self.documents.row_of_id.get(entry.id)
+        return row is not None and entry.text in (None, self.documents.texts[row])
+
+    def _check(self, entry: Entry) -> None:
+        if entry.label:
+            try:
+                check_name(entry.label)
+            except InvalidParameterError as error:
+                raise InvalidInputError(
+                    f"{self.path}, document {entry.id[:80]!r}: {error}"
+                ) from error
 
     def _append(self, entries: Iterable[Entry]) -> None:
         data = "".join(row_of(entry, self.kind) for entry in entries)
@@ -315,7 +336,9 @@ def _kind_of(path: Path) -> Format:
 def check_name(name: str) -> None:
     """Refuse what cannot be the name of a class."""
     if not name.strip() or name != name.strip():
-        raise InvalidParameterError("the name of a class must not be empty or begin with a space")
+        raise InvalidParameterError(
+            "the name of a class must not be empty, or begin or end with a space"
+        )
     if len(name) > MAX_NAME:
         raise InvalidParameterError(f"the name of a class has at most {MAX_NAME} characters")
     if any(not character.isprintable() for character in name):

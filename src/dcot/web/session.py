@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dcot.classifier import DCoTClassifier
-from dcot.errors import DcotError, InvalidParameterError
+from dcot.errors import DcotError, InvalidParameterError, OutputError
 from dcot.runtime.files import write_atomically
 from dcot.web.documents import Documents
 from dcot.web.given import Model, class_names, new_classifier, start_from, updated
@@ -160,13 +160,17 @@ class Session:
             for row in changes:
                 self._leases.pop(row, None)
             edited = sorted({label.name for label in self.store.labels.values()} if reload else ())
-            self._set_classes([*self.classes, *new, *(name for name in edited if name)])
+            classes = (*self.classes, *new, *(name for name in edited if name))
+            try:
+                self._keep(classes)
+            except OutputError:  # the labels are saved, and they hold the names
+                self.classes = tuple(dict.fromkeys(classes))
             self._touch()
         if not reload:
             return ""
         return (
-            f"{self.store.path.name} was edited by another program: {reload.added} labels added, "
-            f"{reload.changed} changed, {reload.removed} removed. They were taken over."
+            f"{self.store.path.name} was edited by another program. Labels added: {reload.added}, "
+            f"changed: {reload.changed}, removed: {reload.removed}."
         )
 
     def add_class(self, name: str) -> None:
@@ -175,7 +179,7 @@ class Session:
             if name not in self.classes:
                 if len(self.classes) >= MAX_CLASSES:
                     raise InvalidParameterError(f"at most {MAX_CLASSES} classes are possible")
-                self._set_classes([*self.classes, name])
+                self._keep((*self.classes, name))
 
     def rename_class(self, old: str, new: str, merge: bool) -> int:
         """Rename a class, or merge it into another that exists; how many labels changed."""
@@ -191,9 +195,9 @@ class Session:
             kept = [name for name in self.classes if name != old or new not in self.classes]
             words = (*self.seeds.get(new, ()), *self.seeds.get(old, ()))
             seeds = {name: own for name, own in self.seeds.items() if name not in (old, new)}
-            self.seeds = seeds | ({new: tuple(dict.fromkeys(words))} if words else {})
-            self.names = {given: new if now == old else now for given, now in self.names.items()}
-            self._set_classes([new if name == old else name for name in kept])
+            seeds |= {new: tuple(dict.fromkeys(words))} if words else {}
+            names = {given: new if now == old else now for given, now in self.names.items()}
+            self._keep([new if name == old else name for name in kept], seeds, names)
             self._touch()
         return count
 
@@ -202,9 +206,9 @@ class Session:
         with self._lock:
             if self.counts().get(name):
                 raise InvalidParameterError(f"{name!r} has labels: merge it into another class")
-            self.seeds = {own: words for own, words in self.seeds.items() if own != name}
-            self.names = {given: now for given, now in self.names.items() if now != name}
-            self._set_classes([own for own in self.classes if own != name])
+            seeds = {own: words for own, words in self.seeds.items() if own != name}
+            names = {given: now for given, now in self.names.items() if now != name}
+            self._keep([own for own in self.classes if own != name], seeds, names)
             self._touch()
 
     def set_seeds(self, name: str, words: Sequence[str]) -> None:
@@ -213,9 +217,9 @@ class Session:
         kept = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
         with self._lock:
             others = {own: given for own, given in self.seeds.items() if own != name}
-            self.seeds = others | ({name: kept} if kept else {})
+            seeds = others | ({name: kept} if kept else {})
             self.add_class(name)
-            self._remember()
+            self._keep(self.classes, seeds)
             self._touch()
 
     # -- what comes next --------------------------------------------------------------------
@@ -459,31 +463,46 @@ class Session:
             name: tuple(words) for name, words in kept.get("seed_words", {}).items()
         } | dict(self.seeds)
 
-    def _set_classes(self, names: Sequence[str]) -> None:
-        after = tuple(dict.fromkeys(names))
-        if after != self.classes:
-            self.classes = after
-            self._remember()
-
-    def _remember(self) -> None:
+    def _keep(
+        self,
+        classes: Sequence[str],
+        seeds: Mapping[str, tuple[str, ...]] | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        """Change what is given; on the disk first, so that a full disk changes nothing."""
+        classes = tuple(dict.fromkeys(classes))
+        seeds = self.seeds if seeds is None else seeds
+        names = self.names if names is None else names
+        if (classes, seeds, names) == (self.classes, self.seeds, self.names):
+            return
         kept = {
-            "classes": list(self.classes),
-            "seed_words": {k: list(v) for k, v in self.seeds.items()},
-            "names": {name: self.names.get(name, "") for name in class_names(self.given)},
+            "classes": list(classes),
+            "seed_words": {k: list(v) for k, v in seeds.items()},
+            "names": {name: names.get(name, "") for name in class_names(self.given)},
         }
         write_atomically(self._side, json.dumps(kept, ensure_ascii=False, indent=1).encode())
+        self.classes, self.seeds, self.names = classes, seeds, names
 
 
 def _read_side(path: Path) -> dict[str, Any]:
     """The file beside the labels; what is not as it should be is left out."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        classes = [name for name in kept["classes"] if isinstance(name, str)]
+        classes = [name for name in kept["classes"] if _is_name(name)]
         words = {
             str(name): [word for word in own if isinstance(word, str)]
             for name, own in kept["seed_words"].items()
+            if name in classes
         }
-        names = {k: v for k, v in kept.get("names", {}).items() if isinstance(v, str)}
+        names = {k: v for k, v in kept.get("names", {}).items() if v == "" or v in classes}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     return {"classes": classes, "seed_words": words, "names": names}
+
+
+def _is_name(name: object) -> bool:
+    try:
+        check_name(str(name))
+    except InvalidParameterError:
+        return False
+    return isinstance(name, str)

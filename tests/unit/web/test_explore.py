@@ -196,6 +196,14 @@ def test_a_document_is_read_with_its_class_metadata_and_neighbours(client, explo
     assert client.get("/api/document").status_code == 404
 
 
+def test_a_document_is_decided_once(client, explorer, monkeypatch):
+    """A decision about a long document takes long."""
+    asked, real = [], explorer.decision
+    monkeypatch.setattr(explorer, "decision", lambda text: asked.append(text) or real(text))
+    assert client.get("/api/document?row=3").status_code == 200
+    assert len(asked) == 1
+
+
 def test_the_model_and_what_it_confuses(client, explorer, corpus):
     found = get(client, "/model")
     estimate = explorer.subject.classifier.estimate_

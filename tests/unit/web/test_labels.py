@@ -56,7 +56,6 @@ def test_labels_are_there_again(documents, path):
     again = LabelStore(path, documents)
     assert names(again) == given
     assert {label.how for label in again.labels.values()} == {"random"}
-    assert not again.repaired
 
 
 def test_a_file_has_one_row_per_document(documents, path):
@@ -104,10 +103,43 @@ def test_a_row_that_was_cut_off_is_left_out(documents, path, cut):
         file.truncate(len(whole) + min(cut, added - 1))
     again = LabelStore(path, documents)
     assert names(again) == {0: "a"}
-    assert again.repaired
     again.set({2: "c"})
     again.close()
     assert names(LabelStore(path, documents)) == {0: "a", 2: "c"}
+
+
+def test_an_editor_that_ends_without_a_line_break_loses_nothing(documents, path):
+    store = LabelStore(path, documents)
+    store.set({0: "a", 2: "b"})
+    path.write_bytes(path.read_bytes()[:-1])
+    store.set({4: "c"})
+    assert names(store) == {0: "a", 2: "b", 4: "c"}
+
+
+def test_a_text_that_was_cut_off_is_not_taken_for_another_document(path):
+    documents = Documents.of(["oil", "oil price"])
+    store = LabelStore(path, documents)
+    store.set({1: "a"})
+    store.close()
+    data = path.read_bytes()
+    path.write_bytes(data[: data.rindex(b"oil price") + 3])
+    assert names(LabelStore(path, documents)) == {}
+
+
+@pytest.mark.parametrize(
+    ("new", "message"), [(b"\xff", "not UTF-8"), (b"b" * 300, "at most 200"), (b"b\x07", "control")]
+)
+def test_a_file_that_cannot_be_read_is_left_alone(documents, path, new, message):
+    store = LabelStore(path, documents)
+    store.set({0: "label-a"})
+    good = path.read_bytes()
+    path.write_bytes(bad := good.replace(b"label-a", new))
+    with pytest.raises(OutputError, match=message):
+        store.set({1: "c"})
+    assert (names(store), path.read_bytes()) == ({0: "label-a"}, bad)
+    path.write_bytes(good)
+    store.set({1: "c"})
+    assert names(store) == {0: "label-a", 1: "c"}
 
 
 def test_edited_meanwhile(documents, path):
@@ -161,6 +193,7 @@ def test_another_label_than_expected(documents, path):
         store.set({0: "b", 1: "b"}, expected={0: None, 1: None})
     assert conflict.value.current.name == "a"
     assert names(store) == {0: "a"}
+    store.set({0: "a"}, expected={0: None})  # sent again, because the answer was lost
     store.set({0: "b"}, expected={0: "a"})
 
 
@@ -219,7 +252,7 @@ def test_rename_and_merge(documents, path):
         ("id,label,comment\n0,a,mine\n", "would be lost"),
         ('id,label\n0,"a\nb\n', None),
         ("id,label\n0,a,b\n", "3 fields"),
-        ("id,label\n0,\x00\n", None),
+        ("id,label\n0,\x00\n", "control characters"),
     ],
 )
 def test_files_that_are_not_ours_are_left_alone(documents, tmp_path, content, message):

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.web.conftest import wait
 
 import dcot
-from dcot.errors import InvalidParameterError
+from dcot.errors import InvalidParameterError, OutputError
 from dcot.web.documents import Documents
 from dcot.web.labels import LabelStore
 from dcot.web.learning import Start, expected_gain, held_out_hits, learn, learn_rows
@@ -205,6 +205,20 @@ def test_classes_are_renamed_merged_and_removed(session, corpus):
         session.remove_class("grain")
     with pytest.raises(InvalidParameterError, match="no class"):
         session.rename_class("nothing", "x", merge=False)
+
+
+def test_a_full_disk_changes_no_classes_and_loses_no_label(session, monkeypatch):
+    def full(*arguments):
+        raise OutputError("the disk is full")
+
+    monkeypatch.setattr("dcot.web.session.write_atomically", full)
+    with pytest.raises(OutputError):
+        session.set_seeds("oil", ["opec"])
+    with pytest.raises(OutputError):
+        session.add_class("oil")
+    assert (session.classes, dict(session.seeds)) == ((), {})
+    session.label({0: "oil"}, "random")  # the labels are in another file, which could be written
+    assert (session.classes, session.labels) == (("oil",), {0: "oil"})
 
 
 @pytest.mark.parametrize("name", ["", " ", " a", "a" * 201, "a\nb", "a\x00"])

@@ -171,11 +171,15 @@ def telling_terms(X: Any, rows: Array, k: int) -> tuple[Array, Array, Array]:
 def _telling(
     inside: Array, size: int, everywhere: Array, n: int, k: int
 ) -> tuple[Array, Array, Array]:
-    """The same from how many of ``size`` and of all ``n`` documents have each term."""
+    """The same from how many of ``size`` and of all ``n`` documents have each term.
+
+    The ratio is squared: a rare word says more about a region than a frequent one that is somewhat
+    more frequent there.
+    """
     own = inside / max(1, size)
     others = (everywhere - inside) / max(1, n - size)
     slack = 0.5 / n
-    score = (own - others) * np.log((own + slack) / (others + slack))
+    score = (own - others) * np.log((own + slack) / (others + slack)) ** 2
     score[own <= others] = 0.0
     best = np.argsort(-score, kind="stable")[:k]
     best = best[score[best] > 0]

@@ -166,9 +166,7 @@ class Explorer:
 
     def _draw_words(self) -> WordAtlas:
         """A map of the most common words, by what they mean in the last layer."""
-        order = np.argsort(-self.commonness, kind="stable")
-        telling = order[self.commonness[order] < TOO_COMMON]
-        order = (telling if len(telling) > 50 else order)[:MAX_WORDS]
+        order = self.telling[:MAX_WORDS]
         points = project(self.reader.vectors(order.tolist()), seed=self.seed)
         return WordAtlas(order, points)
 
@@ -283,12 +281,21 @@ class Explorer:
         return self.reader.frequency
 
     @cached_property
+    def telling(self) -> Array:
+        """Columns of the terms, the most common first, without those that say nothing."""
+        order = np.argsort(-self.commonness, kind="stable")
+        telling = order[self.commonness[order] < TOO_COMMON]
+        return telling if len(telling) > 50 else order
+
+    @cached_property
     def _alphabetical(self) -> tuple[list[str], Array]:
         order = np.array(sorted(range(len(self.terms)), key=self.terms.__getitem__), dtype=np.intp)
         return [self.terms[column] for column in order], order
 
     def completions(self, start: str, k: int) -> list[str]:
-        """Terms that begin like this, the most common first; all begin like the empty start."""
+        """Terms that begin like this, the most common first; for an empty start, telling ones."""
+        if not start:
+            return [self.terms[column] for column in self.telling[:k]]
         words, order = self._alphabetical
         low = bisect_left(words, start)
         high = bisect_left(words, start + "\U0010ffff")

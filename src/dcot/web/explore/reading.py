@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.explain.tracing import Trace
-from dcot.web.explore.explorer import Explorer
+from dcot.web.explore.explorer import Decision, Explorer
 from dcot.web.shading import Piece
 
 Array = NDArray[Any]
@@ -80,8 +80,14 @@ def rows_listed(
     explorer: Explorer, rows: Sequence[int], total: int, shade: bool = False
 ) -> dict[str, Any]:
     """Documents in a list, shaded by the decision on request."""
-    nothing = np.zeros(0), np.zeros(0)
-    found = ((row, *(own_shares(explorer, row)[:2] if shade else nothing)) for row in rows)
+
+    def shares(row: int) -> tuple[Array, Array]:
+        if not shade:
+            return np.zeros(0), np.zeros(0)
+        decision = explorer.decision(explorer.corpus.documents.texts[row])
+        return own_shares(explorer, _terms(explorer, row), decision)[:2]
+
+    found = ((row, *shares(row)) for row in rows)
     return {"known": True, "total": total, "documents": listed(explorer, found)}
 
 
@@ -91,11 +97,11 @@ def read(explorer: Explorer, row: int, text: str, k: int) -> dict[str, Any]:
     corpus = explorer.corpus
     whole = corpus.documents.texts[row]
     terms = _terms(explorer, row)
-    columns, shares, why = own_shares(explorer, row)
+    decision = explorer.decision(whole)
+    columns, shares, why = own_shares(explorer, terms, decision)
     if text:
         columns, shares = Query.of_text(explorer, text).shares(terms)
         why = f"the similarity to “{text[:60]}”"
-    decision = explorer.decision(whole)
     query, hits = Query.of(explorer, terms), explorer.index.similar(explorer.index_id(row), k)
     others = []
     for other in (explorer.row_of(hit.id) for hit in hits):
@@ -138,10 +144,10 @@ def _harmless(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value[:1] in FORMULA else value
 
 
-def own_shares(explorer: Explorer, row: int) -> tuple[Array, Array, str]:
+def own_shares(
+    explorer: Explorer, terms: Any, decision: Decision | None
+) -> tuple[Array, Array, str]:
     """The terms of a document, their shares in the decision or in its meaning, and in which."""
-    terms = _terms(explorer, row)
-    decision = explorer.decision(explorer.corpus.documents.texts[row])
     if decision is not None:
         return terms.indices, decision.shares, decision.why
     meaning = explorer.tracer.meaning(terms, "", 1)

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { dialog, h, plural, whole } from "./dom.js";
-import { addClass, listen, refresh, state, update } from "./state.js";
+import { addClass, difference, listen, refresh, resembling, state, update } from "./state.js";
 
 /** Type a class: an existing one by a few letters, or a new one. Gives its name, or null. */
 export function findClass(document = null) {
@@ -11,22 +11,23 @@ export function findClass(document = null) {
     const input = h("input", { type: "text", maxLength: 200, role: "combobox", "aria-expanded": "true", "aria-controls": "class-options", "aria-label": "Class", placeholder: state.classes.length ? "Type to find, or to make a new class" : "Name of the first class, such as “oil”", autocomplete: "off", spellcheck: false });
     const list = h("ul.options", { id: "class-options", role: "listbox" });
     const box = dialog(state.classes.length ? "Choose a class" : "Name a class", input, list,
-      h("p.muted.small", { style: { "margin-top": "12px" } }, h("kbd", {}, "↵"), " chooses the highlighted class, ", h("kbd", {}, "Esc"), " goes back."));
+      h("p.muted.small.by-key", {}, h("kbd", {}, "↵"), " chooses the highlighted class, ", h("kbd", {}, "Esc"), " goes back."));
 
     function filter() {
       const wanted = input.value.trim().toLowerCase();
       const chances = new Map((document?.predictions || []).map((one) => [one.name, one.probability]));
       const names = state.classes.map((one) => one.name).filter((name) => name.toLowerCase().includes(wanted));
       names.sort((a, b) => (b.toLowerCase() === wanted) - (a.toLowerCase() === wanted) || b.toLowerCase().startsWith(wanted) - a.toLowerCase().startsWith(wanted) || (chances.get(b) || 0) - (chances.get(a) || 0));
-      const known = state.classes.some((one) => one.name.toLowerCase() === wanted);
+      const same = wanted && resembling(input.value);
+      if (same && !names.includes(same)) names.unshift(same);
       found = names.slice(0, 200).map((name) => ({ name, isNew: false }));
-      if (wanted && !known) found.push({ name: input.value.trim(), isNew: true });
+      if (wanted && same !== input.value.trim()) found.push({ name: input.value.trim(), isNew: true, same });
       place = 0;
       draw();
     }
     function draw() {
       list.replaceChildren(...found.map((one, k) => h("li", { role: "option", id: `option-${k}`, "aria-selected": String(k === place), onclick: () => take(one) },
-        one.isNew ? [h("span.muted", {}, "New class: "), h("b", { dir: "auto" }, one.name)] : h("span", { dir: "auto" }, one.name))));
+        one.isNew ? [h("span.muted", {}, "New class: "), h("b", { dir: "auto" }, one.name), one.same && h("span.muted", {}, `(differs from “${one.same}” only in ${difference})`)] : h("span", { dir: "auto" }, one.name))));
       input.setAttribute("aria-activedescendant", found.length ? `option-${place}` : "");
       list.children[place]?.scrollIntoView({ block: "nearest" });
     }
@@ -66,21 +67,34 @@ export function labelsAndModel() {
 
   function drawClasses() {
     classes.replaceChildren(...state.classes.flatMap((one) => [
-      h("span.name", { dir: "auto", title: one.name }, one.name, h("span.muted", {}, `  ${plural(one.labels, "label")}`)),
-      h("button.quiet", { "aria-label": `Rename or merge ${one.name}`, onclick: () => rename(one) }, "Rename or merge …"),
+      h("span.name", { dir: "auto", title: one.name }, one.name),
+      h("span.muted.small.number", {}, plural(one.labels, "label")),
+      h("button.quiet", { "aria-label": `Rename or merge ${one.name}`, onclick: () => rename(one) }, "Rename or merge"),
       one.labels ? h("span") : h("button.quiet.danger", { "aria-label": `Remove ${one.name}`, onclick: attempt(async () => { update(await post("/classes/remove", { name: one.name })); drawClasses(); }) }, "Remove"),
+      twin(one),
     ]));
+    if (!state.classes.length) classes.replaceChildren(h("p.muted.small", {}, "None yet: press c on the page to name the first one."));
   }
 
-  function rename(one) {
-    const input = h("input", { type: "text", value: one.name, maxLength: 200, "aria-label": `New name for ${one.name}` });
+  /** Under a class that differs from an earlier one only in blanks or capitals: an offer to merge them. */
+  function twin(one) {
+    const other = resembling(one.name, one.name);
+    const earlier = state.classes.findIndex(({ name }) => name === other) < state.classes.indexOf(one);
+    return other && earlier ? h("p.small.twin", {}, `Differs from “${other}” only in ${difference}. `, h("button", { onclick: () => rename(one, other) }, "Merge them")) : "";
+  }
+
+  function rename(one, suggested = one.name) {
+    const input = h("input", { type: "text", value: suggested, maxLength: 200, "aria-label": `New name for ${one.name}` });
     const warning = h("p.small.muted", { role: "status" });
     const go = h("button.primary", { type: "submit" }, "Rename");
     const merging = () => state.classes.some((other) => other.name === input.value.trim() && other.name !== one.name);
-    input.addEventListener("input", () => {
+    function warn() {
       go.textContent = merging() ? "Merge" : "Rename";
-      warning.textContent = merging() ? `There is already a class with that name. The ${plural(one.labels, "document")} of “${one.name}” will join it.` : "";
-    });
+      const other = resembling(input.value, one.name);
+      warning.textContent = merging() ? `There is already a class with that name. The ${plural(one.labels, "document")} of “${one.name}” will join it.`
+        : other ? `This differs from “${other}” only in ${difference}.` : "";
+    }
+    input.addEventListener("input", warn);
     const form = h("form.stack", { onsubmit: async (event) => {
       event.preventDefault();
       try {
@@ -91,6 +105,8 @@ export function labelsAndModel() {
       } catch (error) { warning.textContent = error.message; }
     } }, input, warning, h("div.row", {}, go, h("button", { type: "button", onclick: () => box.close() }, "Cancel")));
     const box = dialog(`Rename “${one.name}”, or merge it into another class`, form);
+    warn();
+    input.focus();
     input.select();
   }
 

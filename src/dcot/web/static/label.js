@@ -3,7 +3,7 @@
 import { Outbox } from "./api.js";
 import { help, labelsAndModel } from "./dialogs.js";
 import { $, announce, h, plural, whole } from "./dom.js";
-import { listen, poll, refresh, state, update } from "./state.js";
+import { difference, listen, poll, refresh, resembling, state, update } from "./state.js";
 import { doubtfulView } from "./view-doubtful.js";
 import { labelView } from "./view-label.js";
 import { progressView } from "./view-progress.js";
@@ -81,8 +81,20 @@ function showStatus() {
   $("corpus").title = state.corpus || "";
 }
 
+/** Say once that a new class differs from another only in blanks or capitals: it may be a slip. */
+const compared = new Set();
+
+function compareClasses(classes) {
+  for (const { name } of classes) {
+    const other = compared.has(name) ? null : resembling(name, name);
+    compared.add(name);
+    if (other) banner(`The classes “${other}” and “${name}” differ only in ${difference}.`, { notice: true, action: "Merge …", onaction: labelsAndModel });
+  }
+}
+
 listen((before, now) => {
   showStatus();
+  compareClasses(now.classes);
   const saved = before.saving.state === "running" || before.saving.message !== now.saving.message;
   if (before.revision >= 0 && saved && ["done", "failed"].includes(now.saving.state)) {
     banner(now.saving.message, { notice: now.saving.state === "done" });

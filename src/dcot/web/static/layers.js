@@ -18,7 +18,7 @@ function bar(part, one, chosen, choose) {
   const telling = one.from.filter(([, share]) => pressed || Math.abs(share) >= 0.1 * Math.abs(one.value));
   const from = one.from.length > 1 ? telling.map(([word, share]) => `${word} ${signed(share)}`).join(", ") : "";
   const inside = [
-    h("span.fill", { style: { width: `${(100 * Math.abs(one.value)) / largest}%` } }),
+    h("span.fill", { style: { "--share": (Math.abs(one.value) / largest).toFixed(3) } }),
     h("span.name", { dir: "auto" }, one.word),
     h("span.value", {}, signed(one.value)),
     from && h("span.from", { dir: "auto" }, from),
@@ -36,7 +36,7 @@ export const layerRows = (layers) => layers.flatMap((part) => part.prototypes.fl
 export function rankedWords(words) {
   const largest = Math.max(...words.map((one) => one.value), 1e-12);
   return h("ol.bars", {}, words.map((one) => h("li", {}, h("a.bar-row", { href: href("/words", { word: one.word }), "data-view": "" },
-    h("span.fill", { style: { width: `${(100 * Math.max(one.value, 0)) / largest}%` } }),
+    h("span.fill", { style: { "--share": (Math.max(one.value, 0) / largest).toFixed(3) } }),
     h("span.name", { dir: "auto" }, one.word), h("span.value", {}, one.value.toFixed(2))))));
 }
 

@@ -3,7 +3,7 @@
 const LEVELS = [1.7, 4]; // zoom from which finer names are shown
 const DRAG = 4; // pixels from which a press is a drag
 
-/** What is drawn is read from `scene` each time: {n, x, y, colour(k), state(k), names}. */
+/** What is drawn is read from `scene` each time: {n, x, y, colour(k), state(k), lit, ring, names}. */
 export class MapCanvas {
   constructor(canvas, scene, { moved = () => {}, pointed = () => {}, pressed = () => {}, enclosed = () => {} }) {
     Object.assign(this, { canvas, scene, moved, pointed, pressed, enclosed });
@@ -93,26 +93,30 @@ export class MapCanvas {
     const style = getComputedStyle(this.canvas);
     this.paint.fillStyle = style.backgroundColor;
     this.paint.fillRect(0, 0, width, height);
-    this.drawPoints(scene);
+    this.drawPoints(scene, [1, 2]);
     this.drawNames(scene, style);
+    if (scene.lit) this.drawPoints(scene, [3]); // over the names
     if (this.lasso?.length > 1) this.drawLasso(style);
     this.canvas.dataset.drawn = String(scene.n);
   }
 
   /** Straight into the pixels: a million points take a tenth of a second. */
-  drawPoints({ n, x, y, colour, state, ring }) {
+  drawPoints({ n, x, y, colour, state, ring }, levels) {
     const { width, height } = this.canvas;
     const image = this.paint.getImageData(0, 0, width, height);
     const crowd = Math.sqrt(20000 / Math.max(n, 1));
     const radius = Math.min(7, Math.max(0.8, 2.1 * crowd ** 0.5 * this.view.zoom ** 0.35)) * this.dense;
-    const discs = [disc(Math.max(0.7, radius * 0.75)), disc(radius), disc(radius * 1.25)];
+    const discs = [disc(Math.max(0.7, radius * 0.75)), disc(radius), disc(radius * 1.4)];
+    const edge = disc(radius * 1.4 + 1.5 * this.dense); // around those that stand out
+    const ink = getComputedStyle(this.canvas).color.match(/\d+/g).slice(0, 3).map(Number);
     const size = this.size;
     const alphas = [0.22, n > 50000 ? 0.55 : 0.72, 1];
-    for (const level of [1, 2, 3]) {
+    for (const level of levels) {
       for (let k = 0; k < n; k++) {
         if (state(k) !== level) continue;
         const [px, py] = this.at(x[k], y[k], size);
         if (px < -9 || py < -9 || px > width + 9 || py > height + 9) continue;
+        if (level === 3) splat(image, Math.round(px), Math.round(py), edge, ink, 1);
         splat(image, Math.round(px), Math.round(py), discs[level - 1], colour(k), alphas[level - 1]);
       }
     }

@@ -106,6 +106,7 @@ export class Offline {
 
   ask_words({ start = "", n = 12 }) {
     const wanted = start.toLowerCase();
+    if (!wanted) return { words: this.data.word_map.words.slice(0, n) };
     return { words: this.terms.filter((term) => term.startsWith(wanted)).slice(0, n) };
   }
 
@@ -209,7 +210,7 @@ export class Offline {
     this.vectors.forEach((one, row) => one.words.forEach(([k]) => { all[k]++; if (member.has(row)) inside[k]++; }));
     const words = this.terms.map((word, k) => {
       const own = inside[k] / Math.max(1, rows.length), others = (all[k] - inside[k]) / Math.max(1, n - rows.length);
-      return { word, inside: own, outside: others, score: own > others ? (own - others) * Math.log((own + slack) / (others + slack)) : 0 };
+      return { word, inside: own, outside: others, score: own > others ? (own - others) * Math.log((own + slack) / (others + slack)) ** 2 : 0 };
     }).filter((one) => one.score > 0).sort((a, b) => b.score - a.score).slice(0, 24);
     const step = Math.max(1, Math.floor(rows.length / 5));
     return { count: rows.length, words, documents: rows.filter((_, k) => k % step === 0).slice(0, 5).map((row) => this.listed(row)) };

@@ -20,6 +20,16 @@ export function update(changes) {
   if (JSON.stringify(before) !== JSON.stringify(state)) for (const f of [...listeners]) f(before, state);
 }
 
+const plain = (name) => name.toLowerCase().replace(/\s+/g, "");
+export const difference = "blanks or capitals";
+
+/** A class with that name, or one that differs from it only so; not the one that is left out. */
+export function resembling(name, leftOut = null) {
+  const wanted = name.trim();
+  const names = state.classes.map((one) => one.name).filter((other) => other !== leftOut && plain(other) === plain(wanted));
+  return names.includes(wanted) ? wanted : names[0];
+}
+
 const made = new Set(); // classes that were typed here and that the server may not know yet
 
 /** A new class, there at once. */

@@ -92,13 +92,12 @@ async function read(root, query) {
       head(h("span", { dir: "auto" }, `Document ${one.id}`), `The shading shows how much each word counts for ${one.shaded_by}; orange words count against it. The documents closest in meaning follow below.`,
         download("CSV", () => saveCsv("neighbours.csv", ["id", "cosine", "label", "predicted", "text"], one.neighbours.map((other) => [other.id, other.similarity, other.label, other.predicted, plain(other)])))),
       h("div.grid", {},
-        h("div", {}, h("article.card", {}, h("div.text.page", { dir: "auto", tabIndex: 0, role: "region", "aria-label": "Document" },
+        h("article.card", {}, h("div.text.page", { dir: "auto", tabIndex: 0, role: "region", "aria-label": "Document" },
           one.length ? shaded(one.pieces) : h("span.muted", {}, "(an empty document)"), one.length > 20000 ? h("span.muted", {}, ` … ${whole(one.length - 20000)} more characters`) : "")),
-          h("h2.spaced", {}, "Nearest in meaning"),
-          h("div.results", {}, one.neighbours.map((other) => hit(other, {})))),
-        h("aside.side", { "aria-label": "About the document" },
+        h("aside.side.beside", { "aria-label": "About the document" },
           one.classes.length ? h("section", {}, h("h2", {}, "Predicted"), classBars(one.classes)) : "",
-          facts(one), h("section", {}, h("p", {}, link("/map", { row: one.row }, "Show it on the map")), h("p", {}, link("/write", { text: plain(one).slice(0, 1000) }, "Open it in Write"))))));
+          h("div.stack", {}, facts(one), h("section", {}, h("p", {}, link("/map", { row: one.row }, "Show it on the map")), h("p", {}, link("/write", { text: plain(one).slice(0, 1000) }, "Open it in Write"))))),
+        h("section", {}, h("h2", {}, "Nearest in meaning"), h("div.results", {}, one.neighbours.map((other) => hit(other, {}))))));
   } catch (error) {
     body.append(h("div.card.empty", {}, h("h1", {}, "Not found"), h("p", {}, error.message)));
   }

@@ -146,10 +146,10 @@ export function labelView(root, outbox) {
     const accept = h("button.primary", { onclick: () => labelTogether(alike.name) }, alike.name ? acceptText() : "");
     main.replaceChildren(
       h("h1", {}, "Documents like this one"),
-      h("p.lead", {}, "Uncheck the ones that do not belong (arrow keys and space). Enter labels the rest; the key of another class does too. Unchecked documents stay unlabelled."),
+      h("p.lead", {}, "Uncheck the ones that do not belong. Unchecked documents stay unlabelled.", h("span.by-key", {}, " Arrow keys and space choose; Enter labels the rest, and so does the key of another class.")),
       h("div.cards", { style: { "margin-top": "24px" } }, cards),
       h("div.sticky.row", {}, alike.name && accept, h("button", { onclick: type }, "Another class …"),
-        h("button.quiet", { onclick: () => { alike = null; showDocument(); } }, "Back ", h("kbd", {}, "Esc"))),
+        h("button.quiet", { onclick: () => { alike = null; showDocument(); } }, "Back ", h("kbd.by-key", {}, "Esc"))),
     );
     cards[0].focus();
   }
@@ -229,7 +229,7 @@ export function labelView(root, outbox) {
     const last = progress.curve.at(-1);
     const accuracy = h("section", {}, h("h2", {}, "Accuracy"),
       last ? [h("p.figure", {}, percent(last.value), h("small", {}, `${Math.round(100 * last.low)} to ${percent(last.high)}`)), curve(progress.curve)]
-        : h("p.muted.small", {}, state.labelled ? `Appears when ten randomly chosen documents are labelled (${progress.drawn} so far).` : "Appears after the first labels."));
+        : h("p.muted.small", {}, `Appears when ten randomly chosen documents are labelled (${progress.drawn} so far).`));
     const hint = progress.hint && h("section", {}, h("h2", {}, "When to stop"), h("p.muted.small", {}, progress.hint));
     const most = Math.max(1, ...state.classes.map((one) => one.labels));
     const shown = [...state.classes].sort((a, b) => b.labels - a.labels).slice(0, 12);
@@ -240,7 +240,9 @@ export function labelView(root, outbox) {
     const order = seeded.length > 0 && h("section", {}, h("h2", {}, h("label", { htmlFor: "order" }, "Next documents")),
       h("select", { id: "order", onchange: (event) => { bySeeds = event.target.value; queue = []; current = null; fetchQueue(); } },
         h("option", { value: "", selected: !bySeeds }, "Suggested"), seeded.map((name) => h("option", { value: name, selected: name === bySeeds }, `Closest to the seed words of ${name}`))));
-    side.replaceChildren(...[accuracy, hint, tally, order].filter(Boolean));
+    const begin = !state.labelled && !seeded.length && h("section", {}, h("h2", {}, "Where to begin"),
+      h("p.muted.small", {}, "Choose a class for the document, or name a new one. Quicker still: give each class a few ", h("a", { href: "/seeds", "data-view": "" }, "seed words"), "."));
+    side.replaceChildren(...[begin || accuracy, h("div.stack", {}, begin ? "" : hint || "", order || "", tally || "")].filter(Boolean));
   }
 
   // -- keys ----------------------------------------------------------------------------------

@@ -93,26 +93,35 @@ function documentMap(root, query, about, answer) {
   const row = (k) => (rows ? rows[k] : k);
   const placeOf = (wanted) => (rows ? rows.indexOf(wanted) : wanted < n ? wanted : -1);
   const columns = answer.columns.map((one) => ({ ...one, codes: unpack(one.codes, Uint16Array) }));
-  const dates = columns.find((one) => one.kind === "date");
   let column = columns.find((one) => one.name === query.colour) || (query.colour === undefined && columns.find((one) => one.kind === "category")) || null;
   let colours = colouring(column);
-  let only = new Set(), period = [0, 65534], lit = null, chosen = null, ring = query.row === undefined ? -1 : placeOf(Number(query.row)), asked = 0;
+  let only = new Set(query.only ? query.only.split(".").map(Number) : []);
+  const dates = columns.find((one) => one.kind === "date");
+  const periods = new Map(); // of the first column of dates, and of the one that colours: the codes that are shown
+  const setPeriod = (one, given) => one && one.kind !== "category" && periods.set(one, given ? given.split(".").map(Number) : [0, 65534]);
+  setPeriod(dates, query.period);
+  if (column !== dates) setPeriod(column, query.range);
+  let lit = null, chosen = null, ring = query.row === undefined ? -1 : placeOf(Number(query.row)), asked = 0;
 
   const canvas = h("canvas.map", { tabIndex: 0, role: "img", "aria-label": `Map of ${plural(n, "document")}. Arrow keys move, plus and minus zoom, Enter opens the document in the middle.` });
   const tip = h("div.tip", { hidden: true, role: "tooltip" });
   const panel = h("aside.panel.stack", { "aria-label": "Details", "aria-live": "polite" });
-  const legend = h("div.map-legend"), time = h("div.time");
+  const legend = h("div.map-legend"), sliders = h("div.row"), hits = h("p.small.muted", { role: "status" });
   const input = h("input", { type: "search", id: "light", value: query.q || "", placeholder: "Search the map", maxLength: 2000 });
-  const pick = h("select", { id: "colour", onchange: () => { column = columns.find((one) => one.name === pick.value) || null; only = new Set(); recolour(); remember(); } },
+  const pick = h("select", { id: "colour", onchange: () => { colourBy(columns.find((one) => one.name === pick.value) || null); remember(); } },
     h("option", { value: "", selected: !column }, "nothing"), columns.map((one) => h("option", { value: one.name, selected: one === column }, one.name)));
   const lassoButton = h("button", { "aria-pressed": "false", title: "Draw around documents to select them (or hold Shift while you draw)", onclick: () => { map.lassoing = !map.lassoing; lassoButton.setAttribute("aria-pressed", String(map.lassoing)); canvas.classList.toggle("lassoing", map.lassoing); } }, "Select a region");
 
+  let narrowed = []; // those of the periods that leave something out
+  const narrow = () => { narrowed = [...periods].filter(([, [low, high]]) => low > 0 || high < 65534); };
+  const limits = (one) => narrowed.find(([other]) => other === one)?.[1].join(".") || "";
+  narrow();
   const visible = (k) => {
-    if (dates && (period[0] > 0 || period[1] < 65534)) {
-      const code = dates.codes[k];
-      if (code === NOTHING || code < period[0] || code > period[1]) return false;
+    for (const [one, [low, high]] of narrowed) {
+      const code = one.codes[k];
+      if (code === NOTHING || code < low || code > high) return false;
     }
-    return !only.size || only.has(column.codes[k]);
+    return !only.size || !column || only.has(column.codes[k]);
   };
   // 0 is not drawn, 1 is pale, 2 as usual, 3 stands out
   const state = (k) => {
@@ -121,8 +130,8 @@ function documentMap(root, query, about, answer) {
     if (lit) return lit.has(k) ? 3 : 1;
     return 2;
   };
-  const scene = () => ({ n, x, y, colour: (k) => colours.of(column ? column.codes[k] : 0), state, ring, names: answer.regions, words: false });
-  const remember = () => note("/map", { colour: column ? column.name : columns.length ? "" : undefined, q: input.value, row: ring >= 0 ? row(ring) : "", ...(map.view.zoom === 1 ? {} : { x: short(map.view.x), y: short(map.view.y), zoom: short(map.view.zoom) }) });
+  const scene = () => ({ n, x, y, colour: (k) => colours.of(column ? column.codes[k] : 0), state, lit: lit !== null, ring, names: answer.regions, words: false });
+  const remember = () => note("/map", { colour: column ? column.name : columns.length ? "" : undefined, only: [...only].join("."), period: limits(dates), range: column !== dates ? limits(column) : "", q: input.value, row: ring >= 0 ? row(ring) : "", ...(map.view.zoom === 1 ? {} : { x: short(map.view.x), y: short(map.view.y), zoom: short(map.view.zoom) }) });
   const map = new MapCanvas(canvas, scene, { moved: remember, pointed: point, pressed: (k) => { ring = k; remember(); map.draw(); k >= 0 ? showDocument(k) : showNothing(); }, enclosed: (polygon) => select((k) => inside(x[k], y[k], polygon)) });
 
   // -- one document --------------------------------------------------------------------------
@@ -201,7 +210,7 @@ function documentMap(root, query, about, answer) {
     panel.replaceChildren(
       h("div.row", {}, h("h2", {}, plural(found.count, "document")), h("button.quiet.end", { onclick: showNothing }, "Clear")),
       h("h3", {}, "Words that set them apart"),
-      found.words.length ? h("div.chips", {}, found.words.map((one) => h("a.chip", { href: "#", dir: "auto", title: `in ${percent(one.inside)} of these, ${percent(one.outside, 1)} of the others`, onclick: (event) => { event.preventDefault(); go("/words", { word: one.word }); } }, one.word, h("small.muted", {}, percent(one.inside))))) : h("p.muted.small", {}, "None."),
+      found.count === n ? h("p.muted.small", {}, "These are all the documents. Zoom in, filter or draw around some to compare them with the rest.") : found.words.length ? h("div.chips", {}, found.words.map((one) => h("a.chip", { href: "#", dir: "auto", title: `in ${percent(one.inside)} of these, ${percent(one.outside, 1)} of the others`, onclick: (event) => { event.preventDefault(); go("/words", { word: one.word }); } }, one.word, h("small.muted", {}, percent(one.inside))))) : h("p.muted.small", {}, "None."),
       h("h3", {}, "Examples"), ...found.documents.map((one) => h("p.snippet.small", { dir: "auto" }, link("/documents", { id: one.id }, one.id), " ", shaded(one.pieces))),
       h("div.row", {}, download("CSV", () => regionCsv(mask))),
       offline ? "" : h("form.stack", { onsubmit: label }, h("label.small.muted", { htmlFor: "region-label" }, `Label these documents, in ${about.labels}`), h("div.row.tight", {}, name, h("button.primary", {}, "Label")), said));
@@ -224,33 +233,50 @@ function documentMap(root, query, about, answer) {
     const q = input.value.trim();
     const found = q ? await get("/lit", { q }) : null;
     lit = found?.rows.length ? new Set(found.rows.map(placeOf).filter((k) => k >= 0)) : null;
-    if (q) announce(lit ? `${plural(lit.size, "document")} found.` : "Nothing found.");
-    input.setCustomValidity(q && !lit ? "Nothing found" : "");
+    hits.textContent = !q ? "" : lit ? `${plural(lit.size, "document")} found` : found.known ? "Nothing found" : "Nothing found: the model knows none of these words";
     map.draw();
+  }
+
+  function colourBy(next) {
+    if (column !== dates) periods.delete(column);
+    column = next;
+    only = new Set();
+    if (column !== dates) setPeriod(column);
+    narrow();
+    recolour();
   }
 
   function recolour() {
     colours = colouring(column);
-    const toggle = (code) => { if (!only.delete(code)) only.add(code); recolour(); };
+    const toggle = (code) => { if (!only.delete(code)) only.add(code); recolour(); remember(); };
     const categories = colours.legend.slice(0, 30).map((one) => h("button.key-row", { "aria-pressed": String(only.has(one.code)), title: `Show only ${one.name}`, onclick: () => toggle(one.code) },
       h("i", { style: { background: one.colour } }), h("span.name", { dir: "auto" }, one.name), h("span.muted.number", {}, whole(one.count))));
     const scale = colours.ramp && h("div.ramp", {}, h("span", {}, shown(column, 0)), h("i", { style: { background: `linear-gradient(to right, ${colours.ramp.join(", ")})` } }), h("span", {}, shown(column, 65534)));
-    legend.replaceChildren(...[scale, ...categories].filter(Boolean), only.size ? h("button.quiet", { onclick: () => { only = new Set(); recolour(); } }, "Show all") : "",
+    legend.replaceChildren(...[scale, ...categories].filter(Boolean), only.size ? h("button.quiet", { onclick: () => { only = new Set(); recolour(); remember(); } }, "Show all") : "",
       colours.legend.length > 30 ? h("p.muted.small", {}, `and ${colours.legend.length - 30} more`) : "");
+    sliders.replaceChildren(...[...periods.keys()].map(slider));
     map.draw();
   }
 
-  function timeSlider() {
-    const text = h("output.small.muted.number");
-    const handle = (place, label) => h("input", { type: "range", min: 0, max: 65534, step: 1, value: period[place], "aria-label": label, oninput: (event) => {
-      period[place] = Number(event.target.value);
-      if (period[0] > period[1]) period = [Math.min(...period), Math.max(...period)];
-      said();
+  /** Two handles on one line, from and to. */
+  function slider(of) {
+    const period = periods.get(of);
+    const text = h("output.small.muted.number"), span = h("span.span");
+    const handle = (place, label) => h("input", { type: "range", min: 0, max: 65534, step: 1, value: period[place], "aria-label": label, onchange: () => remember(), oninput: (event) => {
+      const value = Number(event.target.value);
+      period[place] = place ? Math.max(value, period[0]) : Math.min(value, period[1]);
+      event.target.value = period[place];
+      narrow();
+      show();
       map.draw();
     } });
-    const said = () => { text.textContent = `${shown(dates, period[0])} to ${shown(dates, period[1])}`; };
-    said();
-    time.replaceChildren(h("span.small.muted", {}, dates.name), handle(0, `${dates.name} from`), handle(1, `${dates.name} to`), text);
+    function show() {
+      text.textContent = `${shown(of, period[0])} to ${shown(of, period[1])}`;
+      span.style.left = `${period[0] / 655.34}%`;
+      span.style.right = `${100 - period[1] / 655.34}%`;
+    }
+    show();
+    return h("div.period", {}, h("span.small.muted", {}, of.name), h("div.handles", {}, span, handle(0, `${of.name} from`), handle(1, `${of.name} to`)), text);
   }
 
   const stated = answer.n < answer.total ? ` The map shows a random sample of ${whole(answer.n)} of ${plural(answer.total, "document")}.` : "";
@@ -258,11 +284,10 @@ function documentMap(root, query, about, answer) {
     head("Map", `Every point is a document. Documents with a similar meaning are close together, and the names of regions are the words that set them apart.${stated}`,
       download("CSV", () => saveCsv("map.csv", ["row", "x", "y"], Array.from(x, (value, k) => [row(k), short(value), short(y[k])]))), download("PNG", () => savePng("map.png", canvas))),
     h("div.map-tools", {}, tabs(false, about),
-      h("form.row.tight", { role: "search", onsubmit: (event) => { event.preventDefault(); remember(); light(); } }, h("label.unseen", { htmlFor: "light" }, "Search on the map"), input),
-      columns.length > 0 && h("span.row.tight", {}, h("label.small.muted", { htmlFor: "colour" }, "Colour"), pick), lassoButton, dates && time),
+      h("form.row.tight", { role: "search", onsubmit: (event) => { event.preventDefault(); remember(); light(); } }, h("label.unseen", { htmlFor: "light" }, "Search on the map"), input), hits,
+      columns.length > 0 && h("span.row.tight", {}, h("label.small.muted", { htmlFor: "colour" }, "Colour"), pick), lassoButton, sliders),
     h("div.map-grid", {}, h("div.map-frame.card", {}, canvas, zoomButtons(() => map), tip), h("div.stack", {}, legend, panel)));
   input.addEventListener("search", () => { remember(); light(); });
-  if (dates) timeSlider();
   recolour();
   showNothing();
   map.view = start(query);

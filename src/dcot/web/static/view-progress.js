@@ -14,6 +14,7 @@ export function progressView(root) {
     const share = (value) => (value === null ? "–" : percent(value));
     const rows = progress.classes.map((one) => h("tr", {}, h("td", { dir: "auto" }, one.name), h("td.number", {}, whole(one.labels)),
       h("td.number", {}, share(one.recall)), h("td.number", {}, share(one.precision)), h("td.number", {}, whole(one.predicted))));
+    const hint = state.labelled && progress.hint;
     root.replaceChildren(
       h("h1", {}, "Progress"),
       h("p.lead", {}, "How often the classifier is right about documents it was not trained on. One document in four is chosen at random to measure this, because suggested documents are harder than the rest."),
@@ -21,13 +22,13 @@ export function progressView(root) {
         ? h("section.card.pad", { style: { "margin-top": "24px" } },
             h("p.figure", {}, percent(last.value, 1), h("small", {}, `accuracy after ${last.labels} labels; 95 % interval ${Math.round(100 * last.low)} to ${percent(last.high)}, measured on ${progress.drawn} documents`)),
             curve(progress.curve, { width: Math.max(280, Math.min(1000, root.clientWidth - 100)), height: root.clientWidth > 700 ? 300 : 200, detailed: true }))
-        : h("section.card.empty", { style: { "margin-top": "24px" } }, h("p", {}, state.labelled ? `The curve appears when ten randomly chosen documents are labelled (${progress.drawn} so far).` : "Nothing is labelled yet.")),
-      progress.hint ? h("section.card.pad", { style: { "margin-top": "16px" } }, h("h2", {}, "When to stop"), h("p", { style: { "margin-top": "8px" } }, progress.hint)) : "",
+        : h("section.card.empty", { style: { "margin-top": "24px" } }, state.labelled ? h("p", {}, `The curve appears when ten randomly chosen documents are labelled (${progress.drawn} so far).`) : [h("h1", {}, "Nothing is labelled yet"), h("p", {}, h("a", { href: "/label", "data-view": "" }, "Label the first documents"))]),
+      hint ? h("section.card.pad", { style: { "margin-top": "16px" } }, h("h2", {}, "When to stop"), h("p", { style: { "margin-top": "8px" } }, hint)) : "",
       rows.length
         ? h("section.card", { style: { "margin-top": "16px" } }, h("div.scroll", {}, h("table", {},
             h("thead", {}, h("tr", {}, h("th", {}, "Class"), h("th.number", {}, "Labels"), h("th.number", { title: "Of the documents with this label, how many the classifier finds" }, "Recall"), h("th.number", { title: "Of the documents that the classifier gives this class, how many have the label" }, "Precision"), h("th.number", { title: "Documents of the whole corpus that are predicted to be of this class" }, "Predicted"))),
             h("tbody", {}, rows))),
-            h("p.muted.small", { style: { padding: "12px" } }, "Recall and precision are measured on all labelled documents, each judged by a classifier that was not trained on it. Suggested documents are hard, so expect higher figures on the whole corpus."))
+            h("p.muted.small.foot", {}, "Recall and precision are measured on all labelled documents, each judged by a classifier that was not trained on it. Suggested documents are hard, so expect higher figures on the whole corpus."))
         : "",
     );
   }

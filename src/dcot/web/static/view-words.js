@@ -42,15 +42,15 @@ export function wordsView(root, query, about) {
       h("div", {}, h("h2.big", { dir: "auto" }, found.word), h("p.muted.small", {}, often + (found.prototype ? "; a prototype" : ""))),
       h("h3", {}, "Translated into"), layerColumns(found.layers),
       h("div.layers", {},
-        h("section", {}, h("h3", {}, "Used in the same way"), found.neighbours.length ? rankedWords(found.neighbours) : h("p.muted", {}, "None.")),
-        found.prototype && h("section", {}, h("h3", {}, "Its cohort"), h("p.muted.small", {}, "Rarer words that are translated into it."), found.cohort.length ? rankedWords(found.cohort) : h("p.muted", {}, "None."))),
+        h("section", {}, h("h3", {}, "Used in the same way"), h("p.muted.small", {}, "Words with similar prototypes."), found.neighbours.length ? rankedWords(found.neighbours) : h("p.muted", {}, "None.")),
+        found.prototype && h("section", {}, h("h3", {}, "Its cohort"), h("p.muted.small", {}, "Words that are translated into it."), found.cohort.length ? rankedWords(found.cohort) : h("p.muted", {}, "None."))),
       about.documents ? h("p", {}, link("/documents", { q: found.word }, `Documents about ${found.word}`)) : "",
     ];
   }
 
   async function start() {
     const { words } = await get("/words", { n: 40 });
-    body.replaceChildren(h("section.card.pad.stack", {}, h("h2", {}, "The most common words"),
+    body.replaceChildren(h("section.card.pad.stack", {}, h("h2", {}, "Common words"),
       h("div.chips", {}, words.map((word) => link("/words", { word }, h("span.chip", { dir: "auto" }, word))))));
   }
 
