@@ -186,10 +186,22 @@ def _name_ends(ax: Any, ends: Sequence[tuple[float, float, str, dict[str, Any]]]
             va="center",
             fontsize=9,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": style["color"], "linewidth": 0.5, "shrinkB": 4},
-            **style,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": style["color"],
+                "linewidth": 0.5,
+                "shrinkB": 4,
+                "relpos": (0, 0.5),  # from the left of the name, so that no line crosses another
+            },
+            **{**style, "color": _ink(style["color"])},
         )
     ax.set_ylim(low, high)
+
+
+def _ink(colour: str) -> tuple[float, ...]:
+    """A darker shade: orange and light blue are hard to read as text on white."""
+    rgb = require("matplotlib.colors", "plots").to_rgb(colour)
+    return tuple(0.72 * part for part in rgb) if colour != OURS else rgb
 
 
 def noise_heatmap(
