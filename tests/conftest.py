@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+collect_ignore = ["integrations/mteb_run.py"]  # a program that needs mteb, without doctests
+
 
 @pytest.fixture
 def tally():

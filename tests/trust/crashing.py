@@ -16,7 +16,6 @@ import contextlib
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import sys
@@ -115,6 +114,8 @@ def child(work: Callable[[], None], limit: int | None = None) -> int:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
             os.dup2(nowhere.fileno(), 2)
             if limit is not None:
+                import resource  # here, because Windows has none and imports this module, too
+
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             code = _ended(work)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 import io
 import random
-import resource
 import signal
 import struct
 import sys
@@ -35,6 +34,8 @@ class TooMuchError(Exception):
 @contextmanager
 def bounded() -> Iterator[None]:
     """Errors of dcot pass; too much time or memory does not."""
+    import resource  # here, because Windows has none and imports this module, too
+
     import dcot
 
     def stop(number: int, frame: Any) -> None:
@@ -54,7 +55,8 @@ def bounded() -> Iterator[None]:
         for number, timer in timers.items():
             signal.setitimer(timer, 0)
             signal.signal(number, old[number])
-    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes elsewhere
+    grown = unit * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     if grown > MAX_BYTES:
         raise TooMuchError(f"{grown:,} bytes of memory")
 

@@ -10,6 +10,7 @@ from tests.trust.fuzzing import TARGETS, attempt, attempts
 COUNT = int(os.environ.get("DCOT_FUZZ", "60"))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits and timers of POSIX")
 @pytest.mark.parametrize("name", TARGETS)
 def test_changed_inputs_are_errors_of_dcot_or_work(name, tally):
     """Good inputs are tried first, and have to work, so that this says something."""

@@ -42,7 +42,9 @@ def test_threads_give_the_bytes_of_one(tally):
     assert wrong == 0
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize(
+    "start", sorted({"fork", "spawn"} & {*multiprocessing.get_all_start_methods()})
+)
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_processes_give_the_bytes_of_one(start, tally):
     """Forked ones use models that were fitted before: polars, in text, has threads of its own."""

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from dcot.bench.profiles import PROFILES
+from dcot.bench.report.writing import summary
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXTS = [
@@ -145,6 +146,20 @@ def test_figures_for_programs_agree_with_the_page():
                     assert abs(float(cell.split(" ±")[0]) - mean) < 0.0501, (system, cell)
                     compared += 1
     assert compared > 500
+
+
+def test_published_figures_can_be_drawn_again():
+    redraw = runpy.run_path(str(DOCS / "redraw.py"))
+    results = redraw["published"](DOCS / "experiments")
+    known = json.loads((DOCS / "experiments" / "figures.json").read_text())["figures"]
+    found = {
+        tuple(figure.values())
+        for figure in (dict(each, draws=None) for each in summary(results))
+        if figure["sd"]
+    }
+    assert found == {tuple(dict(each, draws=None).values()) for each in known if each["sd"]}
+    names = {name for _, name, _, _ in redraw["figures"](results)}
+    assert names == {path.stem for path in (DOCS / "experiments").glob("few-labels-*.svg")}
 
 
 def test_functions_named_beside_formulas_exist():

@@ -7,6 +7,8 @@ from itertools import combinations
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
 
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer, plots
 from dcot.errors import DcotError
@@ -162,6 +164,21 @@ def test_curves_of_labels():
     assert [label.get_text() for label in ax.get_xticklabels()] == ["100", "1,000"]
     with pytest.raises(DcotError, match="at least one draw each"):
         plots.label_curves({"TF-IDF": {100: []}})
+
+
+def test_names_of_curves_are_readable_and_no_line_crosses_them():
+    ends = (0.80, 0.81, 0.82, 0.83, 0.84, 0.85, 0.86)
+    figure = plots.label_curves({f"system {end}": {10: [0.5], 100: [end]} for end in ends})
+    figure.draw_without_rendering()
+    names = [text for text in figure.axes[0].texts if text.get_text()]
+    assert len(names) == len(ends)
+    left = min(Text.get_window_extent(text).x0 for text in names)  # without the line
+    for text in names:
+        red, green, blue = (part**2.2 for part in to_rgb(text.get_color()))
+        contrast = 1.05 / (0.05 + 0.2126 * red + 0.7152 * green + 0.0722 * blue)
+        assert contrast > 3.5, text.get_text()
+        line = text.arrow_patch.get_path().transformed(text.arrow_patch.get_transform())
+        assert line.vertices[:, 0].max() <= left + 1
 
 
 def test_a_curve_that_is_missing_in_a_panel_leaves_the_styles_of_the_others():

@@ -170,12 +170,24 @@ def _name_ends(ax: Any, ends: Sequence[tuple[float, float, str, str, str]]) -> N
             textcoords=("axes fraction", "data"),
             va="center",
             fontsize=9,
-            color=colour,
+            color=_ink(colour),
             weight=weight,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkB": 4},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.5,
+                "shrinkB": 4,
+                "relpos": (0, 0.5),  # from the left of the name, so that no line crosses another
+            },
         )
     ax.set_ylim(low, high)
+
+
+def _ink(colour: str) -> tuple[float, ...]:
+    """A darker shade: orange and light blue are hard to read as text on white."""
+    rgb = require("matplotlib.colors", "plots").to_rgb(colour)
+    return tuple(0.72 * part for part in rgb) if colour != OURS else rgb
 
 
 def noise_heatmap(

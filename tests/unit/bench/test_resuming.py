@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -82,7 +81,7 @@ def test_a_killed_run_resumes_with_identical_results(tmp_path):
     deadline = time.monotonic() + 300
     while len(results_in(broken)) < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.wait()
     finished = {path: path.stat().st_mtime_ns for path in broken.rglob("*.json")}
     assert 3 <= len(finished) < len(results_in(whole))

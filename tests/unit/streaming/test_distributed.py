@@ -407,6 +407,7 @@ def test_a_worker_killed_while_it_merges(client, tmp_path):
     assert len((tmp_path / "merging.loads").read_text()) > 1
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be paused")
 def test_a_paused_worker(client, expected, tmp_path):
     def go_on():
         path = tmp_path / "paused"
@@ -423,6 +424,7 @@ def test_a_paused_worker(client, expected, tmp_path):
     assert_same_model(model, expected)
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be paused")
 def test_a_worker_that_stays_paused_is_done_without(expected, tmp_path):
     """It is taken for dead when it has not been heard of for long enough."""
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}

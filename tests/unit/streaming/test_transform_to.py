@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -491,6 +490,7 @@ np.testing.assert_array_equal(np.load(sys.argv[1]), model.transform(X))
 """
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 def test_a_full_disk_keeps_what_is_written(tmp_path):
     command = [sys.executable, "-c", FULL, str(tmp_path / "z.npy")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -540,8 +540,8 @@ def test_a_killed_process_is_taken_up(model, X, tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             if line.startswith("batch 150"):
-                os.kill(process.pid, signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
+                process.kill()
+    assert process.returncode
     assert not path.exists()
     noted = json.loads((tmp_path / "z.npy.progress").read_text())
     assert noted["rows"] >= 150
