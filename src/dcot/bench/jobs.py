@@ -65,10 +65,6 @@ class Context:
     given: dict[str, Task] = field(default_factory=dict)
     _loaded: dict[str, Task | None] = field(default_factory=dict)
 
-    def for_workers(self) -> Context:
-        """A copy without what can be loaded again."""
-        return replace(self, _loaded={}, notes=[])
-
     def task(self, name: str, *, stand_in: bool = False, cut: bool = True) -> Task | None:
         """A corpus, cut to the profile's sample; None, with a note, if it is missing."""
         if name in self.given:
@@ -205,12 +201,10 @@ class Runner:
         waiting = sorted(jobs, key=lambda job: -job.seconds)
         allowed = MEMORY_SHARE * (free_memory() or 8e9)
         running: dict[Future[Failure | None], Job] = {}
-        pool = ProcessPoolExecutor(
-            self.workers,
-            mp_context=get_context("spawn"),
-            initializer=_start_worker,
-            initargs=(replace(self, context=self.context.for_workers()),),
-        )
+        # corpora are not sent to the processes, which load them again
+        runner = replace(self, context=replace(self.context, _loaded={}, notes=[]))
+        spawned = get_context("spawn")
+        pool = ProcessPoolExecutor(self.workers, spawned, _start_worker, (runner,))
         try:
             while waiting or running:
                 used = sum(job.memory for job in running.values())

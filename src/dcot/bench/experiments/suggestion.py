@@ -6,7 +6,7 @@ measured again. Suggested labels start from the same first documents.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from dcot.bench.protocol import draws, score
 from dcot.bench.store import Key, Result
 from dcot.bench.systems import OURS, Classifier
 from dcot.bench.systems.dcot import inputs_of
-from dcot.bench.tasks import Task
+from dcot.bench.tasks import Documents, Task
 from dcot.classifier import DCoTClassifier
 
 NAME = "suggest"
@@ -61,7 +61,7 @@ def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, 
     system = Classifier()
     representation = system.learn(learned)
     most = max(key["labels"] for key in missing)
-    grown = _suggested(task, representation, inputs_of(learned), order[:START], most)
+    grown = _suggested(task, representation, learned, order[:START], most)
     for key in missing:
         chosen = grown[: key["labels"]]
         predicted, _ = system.predict(representation, learned, _labels(task, chosen), test)
@@ -75,21 +75,15 @@ def _labels(task: Task, chosen: Array) -> list[Any]:
 
 
 def _suggested(
-    task: Task, representation: FrozenEstimator, documents: Any, start: Array, count: int
+    task: Task, representation: FrozenEstimator, documents: Documents, start: Array, count: int
 ) -> Array:
     """Positions of the labelled documents, in the order in which they were asked for."""
     chosen = start
     model = DCoTClassifier(vectorizer=representation, random_state=0)
-    model.fit(documents, _labels(task, chosen))
+    model.fit(inputs_of(documents), _labels(task, chosen))
     while len(chosen) < count:
         rest = np.setdiff1d(np.arange(len(task.train)), chosen)
-        best = model.suggest(_some(documents, rest), min(STEP, count - len(chosen)))
+        best = model.suggest(inputs_of(documents[rest]), min(STEP, count - len(chosen)))
         chosen = np.concatenate([chosen, rest[best]])
-        model.refit(_some(documents, chosen), task.labels[task.train[chosen]])
+        model.refit(inputs_of(documents[chosen]), task.labels[task.train[chosen]])
     return chosen
-
-
-def _some(documents: Any, rows: Array) -> Any:
-    if isinstance(documents, Sequence):
-        return [documents[row] for row in rows]
-    return documents[rows]
