@@ -857,7 +857,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         chosen = None if target is None else self._column("target", target)
         other = None if against is None else self._column("against", against)
         reader = self._reader()
-        unknown = reader.skipped(given.to_list()[0], read.terms) if isinstance(given, Texts) else []
+        unknown: list[str] = []
+        if isinstance(given, Texts):
+            unknown = reader.skipped(given.to_list()[0], read.terms)
         return explain_decision(read, fitted, reader.terms, chosen, other, unknown)
 
     def suggest(self, documents: Any, k: int = 10, *, vectors: Any = None) -> Array:

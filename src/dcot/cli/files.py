@@ -67,6 +67,14 @@ def load_classifier(path: Path) -> DCoTClassifier:
     return model
 
 
+def load_vectorizer(path: Path) -> DCoTVectorizer:
+    """Load a folder that must hold a vectorizer, or a classifier, which has one."""
+    kinds = ("DCoTVectorizer", "DCoTClassifier")
+    model = load_model(path, *kinds, hint="make one with dcot fit")
+    found: DCoTVectorizer = getattr(model, "vectorizer_", model)
+    return found
+
+
 def save_model(model: Model, path: Path, precision: str | None) -> int:
     """Save a model, with ``verbose`` off, and return its size in bytes."""
     if hasattr(model, "set_params"):

@@ -15,7 +15,7 @@ from dcot.cli.files import (
     check_output,
     check_place,
     check_target,
-    load_model,
+    load_vectorizer,
     save_model,
     writing,
 )
@@ -208,9 +208,9 @@ def transform(
 ) -> None:
     """Turn documents into features.
 
-    Documents are read, transformed and written in batches, but a parquet or npz file is kept in
-    memory until the end. For a large corpus write .npy or a folder; after an interruption, the same
-    command resumes.
+    A classifier gives the features that it selected, without the vectors beside them. Documents are
+    read, transformed and written in batches, but a parquet or npz file is kept in memory until the
+    end. For a large corpus write .npy or a folder; after an interruption, the same command resumes.
     """
     folder = not output.suffix
     if folder:
@@ -219,7 +219,7 @@ def transform(
         check_output(output, [*corpus, str(model)])
     source = Corpus(corpus, reading, identifier=identifier)
     source.check()
-    vectorizer = load_model(model, "DCoTVectorizer", hint="make one with dcot fit")
+    vectorizer = load_vectorizer(model)
     names = [str(name) for name in vectorizer.get_feature_names_out()]
     vectorizer.set_output(transform="default")
     sparse = vectorizer.dcot_.output == "concat" and vectorizer.dcot_.components_ is None

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from dcot.cli import options as o
 from dcot.cli.corpus import Corpus
 from dcot.cli.errors import UserError
-from dcot.cli.files import check_output, check_target, load_model, save_model, writing
+from dcot.cli.files import (
+    check_output,
+    check_target,
+    load_model,
+    load_vectorizer,
+    save_model,
+    writing,
+)
 from dcot.cli.session import Session, table
 from dcot.runtime.resources import format_bytes
 
@@ -59,9 +66,7 @@ def index(
     source = Corpus(corpus, reading, identifier=identifier, metadata=tuple(metadata or ()))
     source.check()
     is_new = str(model) == NEW and not model.exists()
-    kinds = ("DCoTVectorizer", "DCoTClassifier")
-    loaded = None if is_new else load_model(model, *kinds, hint="make one with dcot fit")
-    loaded = getattr(loaded, "vectorizer_", loaded)  # a classifier has a vectorizer
+    loaded = None if is_new else load_vectorizer(model)
     from dcot import SearchIndex
 
     documents = source.whole()

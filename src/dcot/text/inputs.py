@@ -242,10 +242,10 @@ def _whole_table(table: Any) -> InvalidTypeError:
 def _columns(table: Any) -> dict[str, bool]:
     """The columns of a table, and whether they are texts."""
     if _module(table) == "pandas":
-        kinds = zip(map(str, table.columns), table.dtypes, strict=True)
+        named = zip(map(str, table.columns), table.dtypes, strict=True)
         return {
             name: _is_string(kind) or (str(kind) == "object" and is_text(table.iloc[:, place]))
-            for place, (name, kind) in enumerate(kinds)
+            for place, (name, kind) in enumerate(named)
         }
     if _module(table) == "polars":
         return {name: _is_string(kind) for name, kind in table.collect_schema().items()}

@@ -174,6 +174,16 @@ def test_a_file_that_grows_too_large(shelf, ending):
     assert not list(shelf.glob(".*"))
 
 
+@pytest.mark.parametrize("name", ["f.npy", "f.npz"])
+def test_a_classifier_has_features_too(shelf, name):
+    done = run("transform", "classifier", "news.txt", "-o", name)
+    assert done.code == 0, done.err
+    found = np.load(name)
+    texts = (shelf / "news.txt").read_text().splitlines()
+    expected = dcot.load("classifier").transform(texts)
+    np.testing.assert_array_equal(found if name == "f.npy" else found["features"], expected)
+
+
 # -- large outputs ------------------------------------------------------------------------------
 
 
