@@ -4,7 +4,7 @@ import { colouring, NOTHING, shown, unpack } from "./colours.js";
 import { announce, h, percent, plural, shaded, whole } from "./dom.js";
 import { inside, MapCanvas } from "./map-canvas.js";
 import { go, here, link, note } from "./route.js";
-import { download, head, saveCsv, savePng } from "./save.js";
+import { download, head, saveCsv, savePng, saveText } from "./save.js";
 import { get, offline, post } from "./source.js";
 import { whenReady } from "./waiting.js";
 
@@ -110,7 +110,7 @@ function documentMap(root, query, about, answer) {
   const canvas = h("canvas.map", { tabIndex: 0, role: "img", "aria-label": `Map of ${plural(n, "document")}. Arrow keys move, plus and minus zoom, Enter opens the document in the middle.` });
   const tip = h("div.tip", { hidden: true, role: "tooltip" });
   const panel = h("aside.panel.stack", { "aria-label": "Details", "aria-live": "polite" });
-  const legend = h("div.map-legend"), sliders = h("div.row"), hits = h("p.small.muted", { role: "status" });
+  const legend = h("div.map-legend"), sliders = h("div.row"), hits = h("p.small.muted");
   const input = h("input", { type: "search", id: "light", value: query.q || "", placeholder: "Search the map", maxLength: 2000 });
   const pick = h("select", { id: "colour", onchange: () => { colourBy(columns.find((one) => one.name === pick.value) || null); remember(); } },
     h("option", { value: "", selected: !column }, "nothing"), columns.map((one) => h("option", { value: one.name, selected: one === column }, one.name)));
@@ -231,9 +231,7 @@ function documentMap(root, query, about, answer) {
       return saveCsv("region.csv", ["id", "label", "predicted", "text"], found.map((one) => [one.id, one.label, one.predicted, one.text]));
     }
     const response = await fetch("/api/region/csv", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ mask }) });
-    const url = URL.createObjectURL(await response.blob());
-    h("a", { href: url, download: "region.csv" }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    saveText("region.csv", await response.text(), "text/csv");
   }
 
   // -- search, colours and time --------------------------------------------------------------
@@ -243,6 +241,7 @@ function documentMap(root, query, about, answer) {
     const found = q ? await get("/lit", { q }) : null;
     lit = found?.rows.length ? new Set(found.rows.map(placeOf).filter((k) => k >= 0)) : null;
     hits.textContent = !q ? "" : lit ? `${plural(lit.size, "document")} found` : found.known ? "Nothing found" : "Nothing found: the model knows none of these words";
+    announce(hits.textContent);
     map.draw();
   }
 
