@@ -50,7 +50,7 @@ def row_of(entry: Entry, kind: str) -> str:
     if kind == "jsonl":
         return json.dumps(asdict(entry), ensure_ascii=False) + "\n"
     values = asdict(entry)
-    return ",".join(_cell(_guarded(values[name] or "")) for name in COLUMNS) + "\n"
+    return ",".join(_cell(guarded(values[name] or "")) for name in COLUMNS) + "\n"
 
 
 def header(kind: str) -> str:
@@ -102,7 +102,8 @@ def _cell(value: str) -> str:
     return '"' + value.replace('"', '""') + '"' if quoted else value
 
 
-def _guarded(value: str) -> str:
+def guarded(value: str) -> str:
+    """A cell that a spreadsheet does not run as a formula."""
     risky = value.startswith((*_FORMULA, "'")) and not _NUMBER.fullmatch(value)
     return "'" + value if risky else value
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from dcot.explain.tracing import Trace
 from dcot.web.explore.explorer import Decision, Explorer
+from dcot.web.formats import guarded
 from dcot.web.shading import Piece
 
 Array = NDArray[Any]
 
 SNIPPET = 320  # characters
 REASONS = 4
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
 
 
 @dataclass(frozen=True)
@@ -131,17 +131,17 @@ def as_csv(explorer: Explorer, rows: Array) -> str:
     names = list(dict.fromkeys(name for entry in entries for name in entry))
     file = io.StringIO()
     writer = csv.writer(file)
-    writer.writerow(map(_harmless, ["id", "label", "predicted", *names, "text"]))
+    writer.writerow(map(_cell, ["id", "label", "predicted", *names, "text"]))
     for row, entry in zip(rows.tolist(), entries, strict=True):
         known = [explorer.label(row), explorer.predicted_name(row)]
         known += [entry.get(name) for name in names]
         cells = [corpus.documents.ids[row], *known, corpus.documents.texts[row]]
-        writer.writerow(map(_harmless, cells))
+        writer.writerow(map(_cell, cells))
     return file.getvalue()
 
 
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value[:1] in FORMULA else value
+def _cell(value: Any) -> Any:
+    return guarded(value) if isinstance(value, str) else value
 
 
 def own_shares(

@@ -4,7 +4,7 @@ import { colouring, NOTHING, shown, unpack } from "./colours.js";
 import { announce, h, percent, plural, shaded, whole } from "./dom.js";
 import { inside, MapCanvas } from "./map-canvas.js";
 import { go, here, link, note } from "./route.js";
-import { download, head, saveCsv, savePng } from "./save.js";
+import { download, head, saveCsv, savePng, saveText } from "./save.js";
 import { get, offline, post } from "./source.js";
 import { whenReady } from "./waiting.js";
 
@@ -50,6 +50,10 @@ const tabs = (words, about) => about.documents > 0 && h("div.tabs", { role: "gro
 
 const start = (query) => ({ x: Number(query.x ?? 0.5), y: Number(query.y ?? 0.5), zoom: Number(query.zoom ?? 1) });
 const short = (value) => Number(value.toFixed(3));
+
+// A polygon in the address: at most 40 corners, in hundred thousandths, shifted so that none is negative.
+const packRegion = (polygon) => polygon.filter((_, k) => k % Math.ceil(polygon.length / 40) === 0).map((corner) => corner.map((value) => Math.round(1e5 * (value + 1))).join("-")).join(".");
+const unpackRegion = (text) => text.split(".").map((corner) => corner.split("-").map((value) => value / 1e5 - 1));
 
 function zoomButtons(map) {
   return h("div.zoom", { role: "group", "aria-label": "Zoom" },
@@ -101,12 +105,12 @@ function documentMap(root, query, about, answer) {
   const setPeriod = (one, given) => one && one.kind !== "category" && periods.set(one, given ? given.split(".").map(Number) : [0, 65534]);
   setPeriod(dates, query.period);
   if (column !== dates) setPeriod(column, query.range);
-  let lit = null, chosen = null, ring = query.row === undefined ? -1 : placeOf(Number(query.row)), asked = 0;
+  let lit = null, chosen = null, region = "", ring = query.row === undefined ? -1 : placeOf(Number(query.row)), asked = 0;
 
   const canvas = h("canvas.map", { tabIndex: 0, role: "img", "aria-label": `Map of ${plural(n, "document")}. Arrow keys move, plus and minus zoom, Enter opens the document in the middle.` });
   const tip = h("div.tip", { hidden: true, role: "tooltip" });
   const panel = h("aside.panel.stack", { "aria-label": "Details", "aria-live": "polite" });
-  const legend = h("div.map-legend"), sliders = h("div.row"), hits = h("p.small.muted", { role: "status" });
+  const legend = h("div.map-legend"), sliders = h("div.row"), hits = h("p.small.muted");
   const input = h("input", { type: "search", id: "light", value: query.q || "", placeholder: "Search the map", maxLength: 2000 });
   const pick = h("select", { id: "colour", onchange: () => { colourBy(columns.find((one) => one.name === pick.value) || null); remember(); } },
     h("option", { value: "", selected: !column }, "nothing"), columns.map((one) => h("option", { value: one.name, selected: one === column }, one.name)));
@@ -131,8 +135,8 @@ function documentMap(root, query, about, answer) {
     return 2;
   };
   const scene = () => ({ n, x, y, colour: (k) => colours.of(column ? column.codes[k] : 0), state, lit: lit !== null, ring, names: answer.regions, words: false });
-  const remember = () => note("/map", { colour: column ? column.name : columns.length ? "" : undefined, only: [...only].join("."), period: limits(dates), range: column !== dates ? limits(column) : "", q: input.value, row: ring >= 0 ? row(ring) : "", ...(map.view.zoom === 1 ? {} : { x: short(map.view.x), y: short(map.view.y), zoom: short(map.view.zoom) }) });
-  const map = new MapCanvas(canvas, scene, { moved: remember, pointed: point, pressed: (k) => { ring = k; remember(); map.draw(); k >= 0 ? showDocument(k) : showNothing(); }, enclosed: (polygon) => select((k) => inside(x[k], y[k], polygon)) });
+  const remember = () => note("/map", { colour: column ? column.name : columns.length ? "" : undefined, region, only: [...only].join("."), period: limits(dates), range: column !== dates ? limits(column) : "", q: input.value, row: ring >= 0 ? row(ring) : "", ...(map.view.zoom === 1 ? {} : { x: short(map.view.x), y: short(map.view.y), zoom: short(map.view.zoom) }) });
+  const map = new MapCanvas(canvas, scene, { moved: remember, pointed: point, pressed: (k) => { ring = k; remember(); map.draw(); k >= 0 ? showDocument(k) : showNothing(); }, enclosed: (polygon) => select(packRegion(polygon)) });
 
   // -- one document --------------------------------------------------------------------------
 
@@ -161,24 +165,29 @@ function documentMap(root, query, about, answer) {
   }
 
   function showNothing() {
-    chosen = null;
-    map.lasso = null;
+    chosen = map.lasso = null;
+    region = "";
+    remember();
     map.draw();
     panel.replaceChildren(h("p.muted.small", {}, "Click a point to see its document. Zoom in to see the names of smaller regions."),
       h("p.muted.small", {}, "Select a region to see the words that set it apart, download it, or label it."),
-      h("p", {}, h("button", { onclick: () => select(onScreen) }, "Select everything in view")));
+      h("p", {}, h("button", { onclick: selectView }, "Select everything in view")));
   }
 
   // -- a region ------------------------------------------------------------------------------
 
-  const onScreen = (k) => {
-    const [px, py] = map.at(x[k], y[k]);
-    return px >= 0 && py >= 0 && px <= canvas.width && py <= canvas.height;
-  };
+  function selectView() {
+    const { width, height } = canvas;
+    select(packRegion([[0, 0], [width, 0], [width, height], [0, height]].map((corner) => map.from(...corner))));
+  }
 
-  async function select(belongs) {
+  /** Select what is inside a polygon, given as in the address. */
+  async function select(wanted) {
+    region = wanted;
+    map.lasso = unpackRegion(region);
     chosen = new Set();
-    for (let k = 0; k < n; k++) if (visible(k) && belongs(k)) chosen.add(k);
+    for (let k = 0; k < n; k++) if (visible(k) && inside(x[k], y[k], map.lasso)) chosen.add(k);
+    remember();
     map.draw();
     if (!chosen.size) return showNothing();
     const mask = new Uint8Array(Math.ceil(n / 8));
@@ -222,9 +231,7 @@ function documentMap(root, query, about, answer) {
       return saveCsv("region.csv", ["id", "label", "predicted", "text"], found.map((one) => [one.id, one.label, one.predicted, one.text]));
     }
     const response = await fetch("/api/region/csv", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ mask }) });
-    const url = URL.createObjectURL(await response.blob());
-    h("a", { href: url, download: "region.csv" }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    saveText("region.csv", await response.text(), "text/csv");
   }
 
   // -- search, colours and time --------------------------------------------------------------
@@ -234,6 +241,7 @@ function documentMap(root, query, about, answer) {
     const found = q ? await get("/lit", { q }) : null;
     lit = found?.rows.length ? new Set(found.rows.map(placeOf).filter((k) => k >= 0)) : null;
     hits.textContent = !q ? "" : lit ? `${plural(lit.size, "document")} found` : found.known ? "Nothing found" : "Nothing found: the model knows none of these words";
+    announce(hits.textContent);
     map.draw();
   }
 
@@ -289,12 +297,12 @@ function documentMap(root, query, about, answer) {
     h("div.map-grid", {}, h("div.map-frame.card", {}, canvas, zoomButtons(() => map), tip), h("div.stack", {}, legend, panel)));
   input.addEventListener("search", () => { remember(); light(); });
   recolour();
-  showNothing();
   map.view = start(query);
   if (ring >= 0) {
     map.view = query.zoom ? map.view : { x: x[ring], y: y[ring], zoom: 3 };
     showDocument(ring);
-  }
+  } else if (query.region) select(query.region);
+  else showNothing();
   map.draw();
   if (input.value) light();
   const stop = onScheme(recolour);
