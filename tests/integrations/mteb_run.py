@@ -34,7 +34,7 @@ SIZE = 256  # of the vectors of dcot and LSI: that of wordllama's
 TABLE = Path(__file__).parents[2] / "docs" / "tables" / "mteb.md"
 SCORES = {"ndcg_at_10": "nDCG@10", "v_measure": "V-measure", "accuracy": "accuracy"}
 Rows = tuple[list[str], list[int]]  # texts and labels
-COLUMNS = ("MTEB's BM25", f"LSI, {SIZE}", f"wordllama, {SIZE}", "dcot")
+COLUMNS = ("MTEB's BM25", f"LSI, {SIZE}", f"wordllama, {SIZE}", "dcot", "dcot, `hybrid=False`")
 
 
 # -- tasks --------------------------------------------------------------------------------------
@@ -174,6 +174,7 @@ def row(title: str, task: AbsTask, texts: Sequence[str]) -> str:
         Encoder(lsi(texts), "lsi"),
         Encoder(as_encoder("wordllama"), "wordllama"),
         MTEBSearch() if searches else Encoder(dcot(texts), "dcot"),
+        MTEBSearch(hybrid=False) if searches else None,
     ]
     found = ["–" if each is None else f"{score(each, task):.1f}" for each in systems]
     return f"| {title} | {SCORES[task.metadata.main_score]} | {' | '.join(found)} |"
