@@ -10,7 +10,7 @@ export DCOT_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest test-integrations dist test-dist fuzz trust chromium lint format bench paper docs clean
+.PHONY: help demo test test-oldest test-integrations mteb dist test-dist fuzz trust chromium lint format bench paper docs clean
 PROFILE ?= quick
 SECONDS ?= 600
 FOLDERS ?= 10000
@@ -29,6 +29,10 @@ test: $(VENV)/.dev chromium  ## lint, type-check and run all tests
 
 test-integrations: build/integrations/.done  ## run docs/integrations.md against the real packages
 	build/integrations/bin/python -m pytest tests/integrations
+
+mteb: build/mteb/.done  ## run MTEB on corpora at hand; installs PyTorch; writes docs/tables/mteb.md
+	HF_HUB_OFFLINE=1 build/mteb/bin/python -m tests.integrations.mteb_run
+	build/mteb/bin/python -m pytest tests/integrations/test_mteb.py
 
 dist: $(VENV)/.dev  ## build the source distribution and the wheel, and check them
 	rm -rf dist
@@ -82,7 +86,7 @@ paper: $(VENV)/.dev  ## rerun the paper's experiments; PROFILE=full takes hours,
 	$(BIN)/dcot bench paper --profile $(PROFILE) --output bench-output/$(PROFILE)
 
 docs: $(VENV)/.docs  ## build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## remove everything that was built, the virtual environment too
 	rm -rf $(VENV) .venv-oldest fuzz-output build dist site demo-output bench-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -110,4 +114,9 @@ build/integrations/.done: pyproject.toml
 	$(PYTHON) -m venv build/integrations
 	build/integrations/bin/python -m pip install --quiet --editable '.[integrations]' pytest hypothesis
 	build/integrations/bin/python -m pip install --quiet --no-deps bertopic keybert
+	@touch $@
+
+build/mteb/.done: pyproject.toml
+	$(PYTHON) -m venv build/mteb
+	build/mteb/bin/python -m pip install --quiet --editable '.[mteb]' pytest hypothesis
 	@touch $@

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dcot import DcotError, SearchIndex
+from dcot import DcotError, DCoTVectorizer, SearchIndex, datasets
 from dcot.integrations import MTEBSearch
 
 TEXTS = ["crude oil prices", "opec oil output", "wheat harvest", "wheat and corn prices"]
@@ -47,3 +47,26 @@ def test_is_a_search_model_of_mteb():
     results = mteb.evaluate(MTEBSearch(), [MockRetrievalTask(), MockRerankingTask()], cache=None)
     assert len(results.task_results) == 2
     assert all(0 < result.get_score() <= 1 for result in results.task_results)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_recorded_run_can_be_repeated():
+    pytest.importorskip("mteb", reason="make mteb installs it")
+    from tests.integrations import mteb_run
+
+    score = mteb_run.score(MTEBSearch(), mteb_run.same_topic())
+    (line,) = [line for line in mteb_run.TABLE.read_text().splitlines() if "same topic" in line]
+    assert f"{score:.1f}" == line.split("|")[-3].strip()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_encoder_of_the_page():
+    pytest.importorskip("mteb", reason="make mteb installs it")
+    from tests.integrations import mteb_run
+    from tests.integrations.test_page import BLOCKS
+
+    corpus = datasets.load("everyday")
+    names = {"model": DCoTVectorizer(n_components=64, random_state=0).fit(corpus.texts)}
+    exec(compile(BLOCKS["MTEB"], "integrations.md", "exec"), names)
+    task = mteb_run.clustering("EverydayClustering", corpus.texts, corpus.labels.tolist())
+    assert mteb_run.score(names["Encoder"](), task) > 40

@@ -7,6 +7,7 @@ import json
 import pkgutil
 import re
 import runpy
+import sys
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -229,3 +230,14 @@ def test_no_page_has_an_accuracy_from_the_benchmarks(page):
     """A section that names one of them has no such figure."""
     for section in re.split(r"^#+ ", page.read_text(), flags=re.M):
         assert "python -m benchmarks" not in section or not QUALITY.search(section)
+
+
+def test_the_reference_shows_short_descriptions(monkeypatch):
+    monkeypatch.setitem(sys.modules, "griffe", SimpleNamespace(Extension=object, Object=object))
+    spread = runpy.run_path(str(DOCS / "compact.py"))["spread"]
+    kept = "Parameters\n----------\nx : int\n    A number.\n\nRaises\n------\nError\n    If not."
+    assert spread(kept) == kept
+    short = "Parameters\n----------\nk, n : how many, at\n    most\n\nReturns\n-------\nThe sum."
+    long = "    how many, at\n    most"
+    expected = f"k\n{long}\nn\n{long}\n\nReturns\n-------\n:\n    The sum."
+    assert spread(short).removeprefix("Parameters\n----------\n") == expected
