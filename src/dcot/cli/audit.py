@@ -17,7 +17,6 @@ EXAMPLES = {
     )
 }
 
-_SHOWN = 10  # findings of each kind on a terminal
 _TITLES = {
     "label": "Doubtful labels",
     "copy": "Exact copies",
@@ -50,6 +49,7 @@ def audit(
     label: o.Label = None,
     unlabelled_label: o.UnlabelledLabel = None,
     identifier: o.Identifier = None,
+    k: o.K = 10,
     session: Session,
 ) -> None:
     """Find doubtful labels, copies, and documents unlike all others.
@@ -62,7 +62,7 @@ def audit(
     labels = o.Labels(label, unlabelled_label=unlabelled_label)
     source = Corpus(corpus, reading, labels, identifier)
     documents = source.whole()
-    findings = _findings(documents, session.seed)
+    findings, accuracy = _findings(documents, session.seed)
     counts = {kind: sum(one["kind"] == kind for one in findings) for kind in _TITLES}
     if output is not None:
         with writing(output, main="kind") as writer:
@@ -76,12 +76,13 @@ def audit(
         for one in findings:
             session.emit(one)
     else:
-        _show(session, findings, counts, len(documents))
+        _show(session, findings, counts, len(documents), k, accuracy)
 
 
-def _findings(documents: Batch, seed: int) -> list[Finding]:
-    """All findings, by kind, the worst first."""
+def _findings(documents: Batch, seed: int) -> tuple[list[Finding], float]:
+    """All findings, by kind, the worst first, and the accuracy of the model behind the labels."""
     from dcot.classifier import audit as checks
+    from dcot.text import TermCounter, TermWeighting
     from dcot.web.space import learn_space
 
     texts = documents.texts
@@ -91,38 +92,49 @@ def _findings(documents: Batch, seed: int) -> list[Finding]:
         others = {"of": None, "label": documents.labels[row], "suggested": None}
         return {**found, **others, **more, "text": " ".join(texts[row][:400].split())}
 
-    found = [finding("label", *issue) | more for issue, more in _issues(documents, seed)]
+    issues, accuracy = _issues(documents, seed)
+    found = [finding("label", *issue) | more for issue, more in issues]
     exact = checks.exact_copies(texts)
     found += [finding("copy", one.row, 1.0, of=documents.ids[one.of]) for one in exact]
     space = learn_space(texts, seed)
     if space is None:
-        return found + [finding("unknown", row, 0.0) for row in range(len(texts))]
+        return found + [finding("unknown", row, 0.0) for row in range(len(texts))], accuracy
     near = checks.neighbours(space.Z)
-    for one in checks.near_copies(space.X, near, [copy.row for copy in exact]):
+    # all words: the one that tells two texts apart may be in no other
+    words = TermWeighting().fit_transform(TermCounter().fit_transform(texts))
+    for one in checks.near_copies(words, near, [copy.row for copy in exact]):
         found.append(finding("near copy", one.row, one.similarity, of=documents.ids[one.of]))
     for row in checks.alone(near, space.known):
         found.append(finding("alone", int(row), near.cosines[row].mean()))
     unknown = [row for row, known in enumerate(space.known) if not known]
-    return found + [finding("unknown", row, 0.0) for row in unknown]
+    return found + [finding("unknown", row, 0.0) for row in unknown], accuracy
 
 
-def _issues(documents: Batch, seed: int) -> list[tuple[tuple[int, float], Finding]]:
-    """Row and probability of each doubtful label, and the class that the model suggests."""
+def _issues(documents: Batch, seed: int) -> tuple[list[tuple[tuple[int, float], Finding]], float]:
+    """Row, probability and suggested class of each doubtful label; the model's accuracy."""
     from dcot import DCoTClassifier
 
     labels = documents.labels
     single = [one for one in labels if isinstance(one, str)]
     if len(set(single)) < 2 or len(single) < sum(one is not None for one in labels):
-        return []
+        return [], 0.0
     model = DCoTClassifier(selection="none", random_state=seed).fit(documents.texts, labels)
     columns = ("document", "label_probability", "suggested")
     rows = model.label_issues().select(columns).iter_rows()
-    return [((row, score), {"suggested": name}) for row, score, name in rows]
+    issues = [((row, score), {"suggested": name}) for row, score, name in rows]
+    return issues, model.estimate_.dcot.accuracy
 
 
-def _show(session: Session, findings: list[Finding], counts: dict[str, int], n: int) -> None:
+def _show(
+    session: Session,
+    findings: list[Finding],
+    counts: dict[str, int],
+    n: int,
+    k: int,
+    accuracy: float,
+) -> None:
     for kind, title in _TITLES.items():
-        rows = [one for one in findings if one["kind"] == kind][:_SHOWN]
+        rows = [one for one in findings if one["kind"] == kind][:k]
         if not rows:
             continue
         names = ("id", *_COLUMNS[kind], "text")
@@ -130,5 +142,10 @@ def _show(session: Session, findings: list[Finding], counts: dict[str, int], n: 
         more = counts[kind] - len(rows)
         session.say(f"{title}: {counts[kind]:,}" + (f" (the worst {len(rows)})" if more else ""))
         session.show(table(names, shown, cut="text"))
+        if kind == "label":
+            session.say(
+                f"They contradict a model that is right for {100 * accuracy:.0f} % of the labels: "
+                + ("look at the first ones." if accuracy < 0.7 else "most may be wrong.")
+            )
     if not findings:
         session.say(f"No problems found in {n:,} documents.")

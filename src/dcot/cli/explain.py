@@ -17,6 +17,7 @@ from dcot.runtime.terminal import one_line, printable
 
 if TYPE_CHECKING:
     from dcot import DCoT, DCoTClassifier, DCoTVectorizer, SearchIndex
+    from dcot.classifier.explanation import Explanation
     from dcot.explain import Meaning
 
     AnyModel = DCoT | DCoTClassifier | DCoTVectorizer | SearchIndex
@@ -27,7 +28,7 @@ EXAMPLES = {
     "explain": (
         "dcot explain model nasdaq",
         "dcot explain model 'opec cut its output' -k 5",
-        "dcot explain classifier 'opec cut its output' --target oil",
+        "dcot explain classifier 'opec cut its output' --target oil --against stocks",
     ),
     "similar": ("dcot similar model nasdaq", "dcot similar model stocks --cohort -k 5"),
 }
@@ -142,6 +143,14 @@ def explain(
             show_default="the predicted class",
         ),
     ] = None,
+    against: Annotated[
+        str | None,
+        o.option(
+            "For a classifier: class to compare with.",
+            metavar="CLASS",
+            show_default="the next most probable",
+        ),
+    ] = None,
     k: o.K = 10,
     session: Session,
 ) -> None:
@@ -153,10 +162,11 @@ def explain(
     document = _read(text)
     loaded = load_model(model, *READABLE, hint="use the model it was made with")
     if type(loaded).__name__ == "DCoTClassifier":
-        _decision(session, loaded, document, target, k)
+        chosen, other = (_class_named(loaded, name) for name in (target, against))
+        _decision(session, loaded.explain(document, chosen, against=other), document, k)
         return
-    if target is not None:
-        raise UserError(f"{model} has no classes: leave --target out")
+    if target is not None or against is not None:
+        raise UserError(f"{model} has no classes: leave --target and --against out")
     found = loaded.explain(document, k=k)
     if session.json:
         session.emit(_meaning(found, k))
@@ -246,17 +256,14 @@ def _largest(words: Any, shares: Any) -> str:
     return ", ".join(f"{word} {share:+.3f}" for share, word in ranked[:3])
 
 
-def _decision(
-    session: Session, model: DCoTClassifier, document: str, target: str | None, k: int
-) -> None:
+def _decision(session: Session, found: Explanation, document: str, k: int) -> None:
     """Show the words behind a classifier's decision."""
-    found = model.explain(document, _class_named(model, target))
     if session.json:
         session.emit({"text": document, **asdict(found)})
         return
-    session.show(found.title)
     if not found.words:
         session.note("The model knows no word of the text: this is its baseline.")
+    session.show(found.title)
     rows = [
         (f"{word.share:+.3f}", word.word + ("" if word.labelled else " *"), word.reasons())
         for word in found.words[:k]

@@ -48,6 +48,18 @@ def test_findings(corpus):
     shown = run("audit", "news.csv", "--text", "body", "--label", "topic")
     assert "Doubtful labels" in shown.out
     assert "Exact copies: 1" in shown.out
+    assert "They contradict a model that is right for" in shown.out
+    fewer = run("audit", "news.csv", "--text", "body", "--label", "topic", "-k", "1")
+    assert len(fewer.out.splitlines()) < len(shown.out.splitlines())
+
+
+def test_texts_that_differ_in_a_rare_word_are_no_copies(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rare = [f"development files for lib{chr(97 + n)}{chr(97 + n % 7)}xyz" for n in range(20)]
+    texts, _ = texts_and_topics(200)
+    (tmp_path / "many.txt").write_text("\n".join(rare + texts[:1100]))
+    done = run("audit", "many.txt", "--json")
+    assert not [row for row in done.rows if row["kind"] == "near copy" and row["id"] < 20]
 
 
 def test_findings_in_a_file_and_without_labels(corpus):

@@ -43,6 +43,8 @@ def test_explain_a_decision(shelf):
         assert found["baseline"] + shares == pytest.approx(found["decision"])
         assert found["unknown"] == ["zzz"]
     assert "Unknown words, skipped: zzz" in run("explain", "classifier", "opec oil zzz").err
+    found = run("explain", "classifier", "opec", "--against", "oil", "--json").json
+    assert found["against"] == "oil"
     assert "(baseline)" in run("explain", "classifier", "opec oil").out
     done = run("explain", "classifier", "zzz")
     assert "The model knows no word of the text" in done.err
@@ -50,7 +52,7 @@ def test_explain_a_decision(shelf):
     assert (done.code, done.out) == (1, "")
     assert "no class 'gas': it has oil, stocks" in done.err
     assert (
-        "has no classes: leave --target out"
+        "has no classes: leave --target and --against out"
         in run("explain", "model", "opec", "--target", "oil").err
     )
 
