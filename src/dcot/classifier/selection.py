@@ -41,8 +41,10 @@ GRID: dict[str, tuple[Any, ...]] = {
 EMBEDDING_WEIGHTS = (0.5, 1.0, 2.0, 0.0)
 
 EVIDENCE = 3.0
-# Number of labels from which x helps. Leave-one-out would select it with fewer labels.
+# x helps with many labels, or if many of the documents are labelled: then unlabelled ones add
+# little. Leave-one-out would select it with fewer labels, too.
 INPUT_FROM_LABELS = 2000
+INPUT_FROM_SHARE, INPUT_FROM_LABELS_OF_SHARE = 0.2, 500
 
 
 @dataclass(frozen=True)
@@ -182,13 +184,16 @@ def for_layers(
     return [candidate for candidate in candidates if candidate.n_layers <= n_layers]
 
 
-def for_labels(candidates: Sequence[Candidate], n_labelled: int) -> list[Candidate]:
+def for_labels(
+    candidates: Sequence[Candidate], n_labelled: int, n_documents: float
+) -> list[Candidate]:
     """Candidates for this many labels: x only with many, or if the default has it."""
     default = candidates[0].features
+    enough = max(INPUT_FROM_LABELS_OF_SHARE, INPUT_FROM_SHARE * n_documents)
     return [
         candidate
         for candidate in candidates
-        if n_labelled >= INPUT_FROM_LABELS
+        if n_labelled >= min(INPUT_FROM_LABELS, enough)
         or candidate.output != "concat"
         or candidate.features == default
     ]
@@ -340,10 +345,11 @@ def _best(ridges: Sequence[KernelRidge]) -> int:
     return best_of(np.array([ridge.losses for ridge in ridges]), ridges[0].weights)
 
 
-def best_of(losses: Array, weights: Array) -> int:
-    """The candidate with the smallest error if it is significantly better than the first; else 0.
+def best_of(losses: Array, weights: Array, evidence: float = EVIDENCE) -> int:
+    """The candidate with the smallest error if it is clearly better than the first; else 0.
 
-    ``losses`` are candidates × documents; the first candidate is the default.
+    ``losses`` are candidates × documents; the first candidate is the default. Another one has to
+    be better by more than ``evidence`` standard errors of the difference.
     """
     share = weights / weights.sum()
     means = losses @ share
@@ -352,7 +358,7 @@ def best_of(losses: Array, weights: Array) -> int:
     gain = float(share @ difference)
     variance = float(share @ (difference - gain) ** 2)
     error = np.sqrt(variance / max(len(share) - 1, 1))
-    return best if gain > EVIDENCE * error else 0
+    return best if gain > evidence * error else 0
 
 
 def cv_results(result: SelectionResult, targets: Array, exclusive: bool) -> dict[str, Any]:
