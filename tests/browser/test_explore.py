@@ -124,7 +124,7 @@ def test_the_map_is_searched_filtered_and_a_region_is_labelled(page, served, tmp
     canvas = drawn(page)
     page.get_by_role("searchbox", name="Search on the map").fill("opec")
     page.keyboard.press("Enter")
-    page.get_by_text("documents found").wait_for()
+    page.locator(".map-tools").get_by_text("documents found").wait_for()
     assert "q=opec" in page.url
     page.get_by_label("Colour").select_option("place")
     page.get_by_role("button", name="a 48").click()
@@ -166,7 +166,8 @@ def test_the_map_says_that_nothing_was_found(page, served):
     drawn(page)
     page.get_by_role("searchbox", name="Search on the map").fill("xyzzy")
     page.keyboard.press("Enter")
-    page.get_by_text("Nothing found: the model knows none of these words").wait_for()
+    said = "Nothing found: the model knows none of these words"
+    page.locator(".map-tools").get_by_text(said).wait_for()
 
 
 def test_filters_of_the_map_are_in_its_address(page, served):

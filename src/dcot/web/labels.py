@@ -109,11 +109,15 @@ class LabelStore:
         OutputError : the file cannot be written; nothing is changed
         """
         changed = self.refresh()
+        sent_again = set()  # after a lost answer: they are as wanted already
         for row, believed in (expected or {}).items():
             current = self.labels.get(row)
             name = None if current is None else current.name
-            if name not in (believed, changes[row]):  # as wanted: sent again after a lost answer
+            if name not in (believed, changes[row]):
                 raise ConflictError(row, current)
+            if name != believed:
+                sent_again.add(row)
+        changes = {row: name for row, name in changes.items() if row not in sent_again}
         time = datetime.now(UTC).isoformat(timespec="seconds")
         new = {
             row: None if name is None else Label(name, how, time) for row, name in changes.items()

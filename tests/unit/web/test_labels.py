@@ -193,7 +193,9 @@ def test_another_label_than_expected(documents, path):
         store.set({0: "b", 1: "b"}, expected={0: None, 1: None})
     assert conflict.value.current.name == "a"
     assert names(store) == {0: "a"}
+    before = path.read_bytes()
     store.set({0: "a"}, expected={0: None})  # sent again, because the answer was lost
+    assert path.read_bytes() == before
     store.set({0: "b"}, expected={0: "a"})
 
 
