@@ -143,6 +143,11 @@ class Held:
         found: list[list[dict[str, float]]] = []
         for order in self.draws:
             usable = [budget for budget in budgets or BUDGETS if budget <= len(order)]
+            if not usable:
+                raise InvalidParameterError(
+                    f"{self.name} has {len(order)} documents to label, and this study needs "
+                    f"{(budgets or BUDGETS)[0]}: choose a larger corpus"
+                )
             chosen = choose(candidates, labels, order, usable, weight)
             found.append([])
             for budget, choice in chosen.items():

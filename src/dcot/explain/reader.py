@@ -386,6 +386,8 @@ def near_spellings(word: str, terms: Iterable[str], k: int = 5) -> list[str]:
 
     >>> near_spellings("nasdak", ["nasdaq", "oil", "nasal", "Nassau"])
     ['nasdaq', 'nasal', 'Nassau']
+    >>> near_spellings("prel", ["purely", "real", "perl"])
+    ['perl', 'purely', 'real']
     """
     wanted = word.casefold()
     pieces = set(wanted) | {wanted[place : place + 2] for place in range(len(wanted) - 1)}
@@ -394,8 +396,9 @@ def near_spellings(word: str, terms: Iterable[str], k: int = 5) -> list[str]:
     forms = {term.casefold(): term for term in terms if shortest <= len(term) <= longest}
     shared = [(sum([piece in form for piece in pieces]), form) for form in forms]
     likely = nlargest(MAX_COMPARED_SPELLINGS, shared, key=lambda entry: entry[0])
-    near = get_close_matches(wanted, [form for _, form in likely], n=k, cutoff=0.65)
-    return [forms[form] for form in near]
+    near = get_close_matches(wanted, [form for _, form in likely], n=4 * k, cutoff=0.65)
+    near.sort(key=lambda form: sorted(form) != sorted(wanted))  # swapped letters first
+    return [forms[form] for form in near[:k]]
 
 
 def _one_row(document: Any) -> Any:

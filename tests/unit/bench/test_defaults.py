@@ -92,3 +92,9 @@ def test_a_damped_term_does_not_count(corpus, small, monkeypatch):
 def test_unknown_studies():
     with pytest.raises(DcotError, match="unknown studies"):
         defaults.run(["everything"])
+
+
+def test_a_corpus_that_is_too_small(corpus, small):
+    held = defaults.Held.of(corpus, "made")
+    with pytest.raises(DcotError, match="made has .* documents to label, .* needs 100000"):
+        held.scores([], budgets=[100_000])
