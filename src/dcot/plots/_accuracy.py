@@ -187,7 +187,8 @@ def _name_ends(ax: Any, ends: Sequence[tuple[float, float, str, str, str]]) -> N
 def _ink(colour: str) -> tuple[float, ...]:
     """A darker shade: orange and light blue are hard to read as text on white."""
     rgb = require("matplotlib.colors", "plots").to_rgb(colour)
-    return tuple(0.72 * part for part in rgb) if colour != OURS else rgb
+    scale = 1.0 if colour == OURS else 0.72
+    return tuple(scale * part for part in rgb)
 
 
 def noise_heatmap(
