@@ -96,5 +96,5 @@ def test_unknown_studies():
 
 def test_a_corpus_that_is_too_small(corpus, small):
     held = defaults.Held.of(corpus, "made")
-    with pytest.raises(DcotError, match="made has .* documents to label, .* needs 100000"):
+    with pytest.raises(DcotError, match=r"made has .* documents to label, .* needs 100000"):
         held.scores([], budgets=[100_000])
