@@ -281,8 +281,8 @@ def test_labelled_documents_that_are_nearly_the_same(dtype):
     assert model.estimate_.dcot.accuracy > 0.8
 
 
-@pytest.mark.parametrize(("lost", "worse"), [(0, False), (2, False), (6, True), (40, True)])
-def test_plain_ridge_is_kept_if_it_is_better_by_more_than_a_standard_error(lost, worse):
+@pytest.mark.parametrize(("lost", "worse"), [(0, False), (4, False), (9, True), (40, True)])
+def test_plain_ridge_is_kept_if_it_is_clearly_better(lost, worse):
     """Each way loses some documents that the other one has right: 10 of 100, and some more."""
     targets = np.where(np.arange(100)[:, None] % 2 == np.arange(2), 1.0, -1.0)
     plain, trained = targets.copy(), targets.copy()

@@ -74,9 +74,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     A dCoT representation is fitted to all documents, and a linear classifier to the labelled
     ones. Closed-form leave-one-out on the labelled documents selects the layers, the
-    regularisation strength of the classifier and, with many labels, whether x is part of the
-    features: from 2,000 labels on, or from 500 if they are a fifth of the documents. With ``grid``
-    it selects other parameters too.
+    regularisation strength of the classifier and, with 1,000 labels or more, whether x is part of
+    the features. With ``grid`` it selects other parameters too.
 
     Parameters
     ----------
@@ -258,8 +257,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             y = [None] * n
         labels = read_labels(y, n, self.unlabelled_label)
         if "features" not in (self.grid or {}):
-            learned = X.shape[0] if options.fitted is None else options.fitted.n_documents
-            few = for_labels(options.candidates, len(labels.labelled), learned)
+            few = for_labels(options.candidates, len(labels.labelled))
             options = replace(options, candidates=few)
         weights = check_weights(sample_weight, n)
         if weights is not None:

@@ -41,10 +41,8 @@ GRID: dict[str, tuple[Any, ...]] = {
 EMBEDDING_WEIGHTS = (0.5, 1.0, 2.0, 0.0)
 
 EVIDENCE = 3.0
-# x helps with many labels, or if many of the documents are labelled: then unlabelled ones add
-# little. Leave-one-out would select it with fewer labels, too.
-INPUT_FROM_LABELS = 2000
-INPUT_FROM_SHARE, INPUT_FROM_LABELS_OF_SHARE = 0.2, 500
+# Number of labels from which x helps. Leave-one-out would select it with fewer labels.
+INPUT_FROM_LABELS = 1000
 
 
 @dataclass(frozen=True)
@@ -184,16 +182,13 @@ def for_layers(
     return [candidate for candidate in candidates if candidate.n_layers <= n_layers]
 
 
-def for_labels(
-    candidates: Sequence[Candidate], n_labelled: int, n_documents: float
-) -> list[Candidate]:
+def for_labels(candidates: Sequence[Candidate], n_labelled: int) -> list[Candidate]:
     """Candidates for this many labels: x only with many, or if the default has it."""
     default = candidates[0].features
-    enough = max(INPUT_FROM_LABELS_OF_SHARE, INPUT_FROM_SHARE * n_documents)
     return [
         candidate
         for candidate in candidates
-        if n_labelled >= min(INPUT_FROM_LABELS, enough)
+        if n_labelled >= INPUT_FROM_LABELS
         or candidate.output != "concat"
         or candidate.features == default
     ]

@@ -30,7 +30,7 @@ SHARPENING = 2.0
 # All unlabelled documents together have the weight of the labelled ones, at most of this many.
 MAX_WEIGHT = 1000
 # Plain ridge is used if it is better by more than this many standard errors.
-DOUBT = 1.0
+DOUBT = 1.5
 # Each labelled document is left out alone, or, if there are more than this, in folds.
 MAX_LEFT_OUT_ALONE, FOLDS = 100, 20
 
