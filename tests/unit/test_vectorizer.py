@@ -361,7 +361,7 @@ def test_a_column_transformer_names_the_column():
     columns = ColumnTransformer([("text", DCoTVectorizer(n_prototypes=4), "title")])
     assert columns.fit_transform(frame).shape == (len(TEXTS), 8)
     columns = ColumnTransformer([("text", DCoTVectorizer(n_prototypes=4), ["title"])])
-    with pytest.raises(DcotError, match=r"in a ColumnTransformer, 'text' and not \['text'\]"):
+    with pytest.raises(DcotError, match=r"in a ColumnTransformer, 'title' and not \['title'\]"):
         columns.fit_transform(frame)
 
 

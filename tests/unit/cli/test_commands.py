@@ -281,7 +281,7 @@ def test_models_of_the_wrong_kind(shelf):
         "holds a DCoTVectorizer, but a DCoTClassifier is needed: make one with dcot train"
         in done.err
     )
-    done = run("transform", "classifier", "news.txt", "-o", "f.npy")
+    done = run("transform", "index", "news.txt", "-o", "f.npy")
     assert "make one with dcot fit" in done.err
     for command in (["info", "nowhere"], ["predict", "nowhere", "news.txt"]):
         done = run(*command)
@@ -292,9 +292,10 @@ def test_models_of_the_wrong_kind(shelf):
 def test_a_classifier_of_matrices(here):
     model = dcot.DCoTClassifier().fit(np.eye(6), [0, 1, 0, 1, 0, 1])
     model.save("matrix")
-    done = run("predict", "matrix", "news.txt")
-    assert done.code == 1
-    assert "trained on a matrix" in done.err
+    for command in (["predict"], ["transform", "-o", "f.npy"]):
+        done = run(command[0], "matrix", "news.txt", *command[1:])
+        assert done.code == 1
+        assert "trained on a matrix" in done.err
 
 
 def test_columns_of_the_input_beside_predictions(shelf):

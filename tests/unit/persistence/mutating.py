@@ -270,7 +270,7 @@ def _use_index(index: SearchIndex) -> Iterator[Callable[[], Any]]:
     queries: Any = MATRIX[:3] if features else ["opec oil", "wheat", "gold", "nothing"]
     for hybrid in (None,) if features else (None, False, 0, 0.3):
         yield lambda hybrid=hybrid: str(index.search(queries, k=4, hybrid=hybrid))
-    yield lambda: index.search(queries, where={"n": 1}).to_frame()
+    yield lambda: any(index.metadata) and index.search(queries, where={"n": 1}).to_frame()
     yield lambda: index.search(queries, where=lambda entry: entry.get("n", 0) > 1)
     yield lambda: index.similar(2)
     yield lambda: index.ids
