@@ -89,7 +89,8 @@ def self_train(
         ridge.alpha * np.array(factors if judged else [DEFAULT_FACTOR]),
         judged,
     )
-    first = _Systems(kernel[:n, :n], weights, np.array([ridge.alpha]), judged)
+    # all columns of its inverse: small products are faster than solves, and there are many
+    first = _Systems(kernel[:n, :n], weights, np.array([ridge.alpha]), n)
     held_out = np.empty((len(systems.alphas), judged, targets.shape[1]))
     plain = np.empty((judged, targets.shape[1]))
     for inside in _folds(judged, generator):
@@ -128,20 +129,24 @@ class _Systems:
         # a kernel in single precision may have eigenvalues below zero, by rounding
         self.alphas = np.maximum(alphas, self.centring.rounding)
         self.factors, self.inverses = [], []
+        # in reverse order: the evaluated documents come last, see ``_last_columns``
+        reverse = self.centring.kernel[::-1, ::-1].copy()
         for alpha in self.alphas:
-            # in reverse order: the evaluated documents come last, see ``_last_columns``
-            system = self.centring.kernel[::-1, ::-1].copy()
+            system = reverse.copy()
             np.einsum("ii->i", system)[:] += alpha
             # the transpose is the same matrix, in the memory order that LAPACK can overwrite
             factor = scipy.linalg.cho_factor(
                 system.T, lower=True, overwrite_a=True, check_finite=False
             )
             self.factors.append(factor)
-            self.inverses.append(_last_columns(factor[0], judged)[::-1, ::-1])
+            self.inverses.append(_last_columns(factor[0], judged)[::-1, ::-1].copy())
 
     def solve(self, number: int, targets: Array) -> tuple[Array, Array]:
         """Dual coefficients and intercept for the strength with this number."""
         right, centre = self._right(targets)
+        inverse = self.inverses[number]
+        if inverse.shape[1] == len(inverse):
+            return self.centring.undo(inverse @ right, centre)
         solved = scipy.linalg.cho_solve(self.factors[number], right[::-1], check_finite=False)
         return self.centring.undo(solved[::-1], centre)
 
