@@ -227,7 +227,7 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
 
 def check_moments(moments: Moments, dtype: Any, options: FitOptions) -> None:
     """Reject documents that are all empty, and values out of range for the dtype."""
-    if not moments.document_frequency.any():
+    if not (moments.document_frequency > 0).any():
         raise InvalidInputError(
             f"all {moments.n:g} documents are empty (every value of X is zero): there is nothing "
             "to learn from; check the vocabulary that counted them"

@@ -187,6 +187,8 @@ def _moments(contents: Contents, settings: dict[str, Any], d: int) -> Moments | 
         return None
     n = setting(setting(settings, "moments", dict), "n", float)
     total, squares, frequency = (contents.array(f"moments.{name}", (d,)) for name in _SUMS)
+    if not n > 0 or min(squares.min(), frequency.min()) < 0:
+        raise ModelFormatError(f"the moments have negative sums of squares or counts{DAMAGED}")
     packed = contents.array("moments.scatter", (d * (d + 1) // 2,))
     return Moments(n, total.copy(), squares.copy(), frequency.copy(), unpacked_lower(packed, d))
 

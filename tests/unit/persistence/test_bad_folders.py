@@ -439,6 +439,16 @@ def test_numbers_that_are_not_finite(folder, name, value, mmap):
         dcot.load(folder, mmap=mmap)
 
 
+@pytest.mark.parametrize("name", ["squares", "document_frequency"])
+def test_moments_below_zero(tmp_path, X, name):
+    dcot.DCoT(5).partial_fit(X).save(tmp_path / "model", keep_moments=True)
+    arrays = arrays_of(tmp_path / "model")
+    arrays[f"moments.{name}"] = np.full(X.shape[1], -1e-9)
+    forge(tmp_path / "model", arrays=arrays)
+    with pytest.raises(ModelFormatError, match="negative"):
+        dcot.load(tmp_path / "model")
+
+
 @pytest.mark.parametrize(
     "columns",
     [
