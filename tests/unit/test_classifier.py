@@ -1150,9 +1150,10 @@ class Spy:
         return self.function(*arguments)
 
 
-def test_class_weights_that_do_not_exist_are_refused_with_those_that_do():
+@pytest.mark.parametrize("wrong", ["balancd", np.array([], dtype=int), np.ones(2), 1.0])
+def test_class_weights_that_do_not_exist_are_refused_with_those_that_do(wrong):
     with pytest.raises(dcot.InvalidParameterError, match="'sqrt', 'balanced', a mapping"):
-        DCoTClassifier(class_weight="balancd").fit(["oil", "corn"], ["o", "c"])
+        DCoTClassifier(class_weight=wrong).fit(["oil", "corn"], ["o", "c"])
 
 
 def test_a_class_of_minus_one_is_named_as_the_reason():

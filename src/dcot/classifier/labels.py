@@ -307,15 +307,16 @@ def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Arr
     the total weight of the documents. With several labels per document, ``"sqrt"``, the default,
     has no effect.
     """
-    if class_weight is None or (class_weight == "sqrt" and not labels.exclusive):
+    named = class_weight if isinstance(class_weight, str) else None  # an array has no truth value
+    if class_weight is None or (named == "sqrt" and not labels.exclusive):
         return weights
     if not labels.exclusive:
         raise InvalidParameterError("class_weight needs one label per document: set it to None")
     codes = labels.targets.argmax(axis=1)
-    if isinstance(class_weight, str) and class_weight in ("balanced", "sqrt"):
+    if named in ("balanced", "sqrt"):
         members = (labels.targets + 1) / 2
         totals = weights @ members
-        power = 1.0 if class_weight == "balanced" else 0.5
+        power = 1.0 if named == "balanced" else 0.5
         scaled = weights * (members @ np.maximum(totals, 1e-300) ** -power)
         return np.asarray(scaled * (weights.sum() / scaled.sum()))
     if not isinstance(class_weight, Mapping):
