@@ -145,7 +145,7 @@ def _show(
         if kind == "label":
             session.say(
                 f"They contradict a model that is right for {100 * accuracy:.0f} % of the labels: "
-                + ("look at the first ones." if accuracy < 0.7 else "most may be wrong.")
+                "the model may be wrong, too."
             )
     if not findings:
         session.say(f"No problems found in {n:,} documents.")
