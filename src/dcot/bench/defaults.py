@@ -1,9 +1,9 @@
 """``dcot bench defaults``: the study behind the default settings, on training labels only.
 
-Some training documents are held out. The representation is learned from all training documents
-without labels, and a ridge classifier from 100, 300 or 1000 of those not held out. Accuracy is
-measured on the held-out documents; test documents are not used. Tables show differences to the
-default, so that nobody mistakes them for results.
+Some training documents are held out. The representation is learned from the others without labels,
+and a ridge classifier from 100, 300 or 1000 labels of these. Accuracy is measured on the held-out
+documents; test documents are not used. Tables show differences to the default, so that nobody
+mistakes them for results.
 """
 
 from __future__ import annotations
@@ -122,9 +122,14 @@ class Held:
         )
 
     @property
-    def out(self) -> Array:
-        """Rows of the held-out documents."""
-        return np.arange(len(self.texts) - len(self.draws[0]))
+    def n_out(self) -> int:
+        """Number of documents that are held out."""
+        return len(self.texts) - len(self.draws[0])
+
+    @property
+    def learned(self) -> list[str]:
+        """The texts that a representation is learned from: those not held out."""
+        return self.texts[self.n_out :]
 
     def scores(
         self,
@@ -137,7 +142,7 @@ class Held:
 
         With ``factors``, the classifier also learns from its predictions for other documents.
         """
-        held, labels = self.out, self.labels
+        held, labels = np.arange(self.n_out), self.labels
         weight = default_class_weight() if class_weight == "default" else class_weight
         candidates = [Candidate({}, blocks) for blocks in choices]
         found: list[list[dict[str, float]]] = []
@@ -175,11 +180,10 @@ Study = Callable[[Held], Iterator[tuple[str, Outcome]]]
 
 def _settings(held: Held) -> Iterator[tuple[str, Outcome]]:
     """Parameters of ``DCoT``, and parts of its default features."""
-    counter = DCoTVectorizer().fit(held.texts)
-    X = counter.weigh(held.texts)
+    X = DCoTVectorizer().fit(held.learned).weigh(held.texts)
     for name, options in SETTINGS.items():
         start = time.process_time()
-        model = DCoT(**options).fit(X)
+        model = DCoT(**options).fit(X[held.n_out :])
         seconds = time.process_time() - start
         yield name, Outcome(held.scores([Block.of(model.transform(X))]), None, seconds)
         if name == "default":
@@ -193,7 +197,7 @@ def _words(held: Held) -> Iterator[tuple[str, Outcome]]:
     """What ``DCoTVectorizer`` counts, and the size of a saved model."""
     for name, options in WORDS.items():
         start = time.process_time()
-        model = DCoTVectorizer(**options).fit(held.texts)
+        model = DCoTVectorizer(**options).fit(held.learned)
         seconds = time.process_time() - start
         size, _ = _saved(model, None)
         features = [Block.of(model.transform(held.texts))]
@@ -202,7 +206,7 @@ def _words(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 def _precision(held: Held) -> Iterator[tuple[str, Outcome]]:
     """The precision that models are saved in."""
-    model = DCoTVectorizer(min_df=2).fit(held.texts)
+    model = DCoTVectorizer(min_df=2).fit(held.learned)
     for precision in PRECISIONS:
         size, loaded = _saved(model, None if precision == "as learned" else precision)
         features = [Block.of(loaded.transform(held.texts))]
@@ -219,25 +223,26 @@ def _saved(model: DCoTVectorizer, precision: str | None) -> tuple[float, Any]:
 
 def _frequent(held: Held) -> Iterator[tuple[str, Outcome]]:
     """Input weights of frequent terms."""
-    X = DCoTVectorizer(idf_floor=1.0).fit(held.texts).weigh(held.texts)
-    share = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0]
-    idf = 1 + np.log((1 + X.shape[0]) / (1 + share * X.shape[0]))
+    X = DCoTVectorizer(idf_floor=1.0).fit(held.learned).weigh(held.texts)
+    n = len(held.learned)
+    share = np.bincount(X[held.n_out :].indices, minlength=X.shape[1]) / n
+    idf = 1 + np.log((1 + n) / (1 + share * n))
     for name, factor in FREQUENT.items():
         weighed = normalize(X @ sp.diags_array(factor(share, idf).astype(X.dtype)))
-        model = DCoT().fit(weighed)
+        model = DCoT().fit(weighed[held.n_out :])
         yield name, Outcome(held.scores([Block.of(model.transform(weighed))]))
 
 
 def _classes(held: Held) -> Iterator[tuple[str, Outcome]]:
     """Weights of labelled documents by the size of their class."""
-    features = [Block.of(DCoTVectorizer().fit_transform(held.texts))]
+    features = [Block.of(DCoTVectorizer().fit(held.learned).transform(held.texts))]
     for name, weight in CLASS_WEIGHTS.items():
         yield name, Outcome(held.scores(features, class_weight=weight))
 
 
 def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
     """Features chosen by the classifier, against fixed ones."""
-    model = DCoTVectorizer().fit(held.texts)
+    model = DCoTVectorizer().fit(held.learned)
     X = model.weigh(held.texts)
     z1, z2 = (Block.of(layer) for layer in np.hsplit(model.dcot_.transform(X), 2))
     x, half = Block.of(X), Block.of(X * X.dtype.type(np.sqrt(0.5)))
@@ -258,7 +263,7 @@ def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 def _self_training(held: Held) -> Iterator[tuple[str, Outcome]]:
     """Ridge that learns from its predictions for unlabelled documents, with several strengths."""
-    features = [Block.of(DCoTVectorizer().fit_transform(held.texts))]
+    features = [Block.of(DCoTVectorizer().fit(held.learned).transform(held.texts))]
     yield "ridge alone", Outcome(held.scores(features))
     for factor in FACTORS:
         name = f"self-training, {factor:g} times the strength"
@@ -267,8 +272,8 @@ def _self_training(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 
 def _many(held: Held) -> Iterator[tuple[str, Outcome]]:
-    """x beside the layers, with many labels, for documents that the representation has not seen."""
-    model = DCoTVectorizer().fit(held.texts[len(held.out) :])
+    """x beside the layers, with many labels."""
+    model = DCoTVectorizer().fit(held.learned)
     X = model.weigh(held.texts)
     layers = Block.of(model.dcot_.transform(X))
     yield "both layers", Outcome(held.scores([layers], budgets=MANY_LABELS))
@@ -279,7 +284,7 @@ def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
     """The vectors of wordllama, for texts and for words, beside the default and alone."""
     encode = as_encoder(WORDLLAMA)
     assert encode is not None
-    model = DCoTVectorizer().fit(held.texts)
+    model = DCoTVectorizer().fit(held.learned)
     terms, X = model._pipeline.terms.tolist(), model.weigh(held.texts)
     ours = Block.of(model.transform(held.texts))
     start = time.process_time()
@@ -292,8 +297,8 @@ def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
         "its word vectors": vectors_of_words(words, terms, X),
     }
     for name, source in sources.items():
-        embedding, found = source.learn(np.arange(len(held.texts)))
-        beside = Block.of(embedding.features(found))
+        embedding, _ = source.learn(np.arange(held.n_out, len(held.texts)))
+        beside = Block.of(embedding.features(source.of(np.arange(len(held.texts)))))
         if name == "wordllama":
             yield "dCoT alone", Outcome(held.scores([ours]))
         cost = seconds if name == "wordllama" else None
@@ -308,14 +313,14 @@ def _reliability(held: Held) -> Iterator[tuple[str, Outcome]]:
     """How well abstaining and sets of classes keep their promise on held-out documents."""
     model = DCoTClassifier(selection="none", random_state=0)
     found: list[list[list[float]]] = []
-    test = [held.texts[row] for row in held.out]
+    n, texts = held.n_out, held.learned
     for order in held.draws:
         scores: list[list[float]] = []
         for budget in [budget for budget in BUDGETS if budget <= len(order)]:
-            known = set(order[:budget].tolist())
-            y = [label if row in known else None for row, label in enumerate(held.labels)]
-            model = model.refit(held.texts, y) if found or scores else model.fit(held.texts, y)
-            scores.append(_kept(model, test, held.labels[held.out]))
+            known = set((order[:budget] - n).tolist())
+            y = [label if row in known else None for row, label in enumerate(held.labels[n:])]
+            model = model.refit(texts, y) if found or scores else model.fit(texts, y)
+            scores.append(_kept(model, held.texts[:n], held.labels[:n]))
         found.append(scores)
     means = np.mean(found, axis=0).T
     rows = (

@@ -38,6 +38,31 @@ def test_test_documents_are_not_touched(corpus, small):
     assert len(out) < len(held.texts)  # some are held out in every draw
 
 
+@pytest.mark.parametrize("study", ["settings", "words", "frequent", "selection", "self-training"])
+def test_held_out_documents_are_not_learned_from(corpus, small, monkeypatch, study):
+    """The representation is used on new documents, so the study has to measure it on such."""
+    texts, sizes = [], []
+    fit_texts, fit_matrix = defaults.DCoTVectorizer.fit, defaults.DCoT.fit
+
+    def fit(model, X, *args, **options):
+        texts.append(list(X))
+        return fit_texts(model, X, *args, **options)
+
+    def fit_rows(model, X, *args, **options):
+        sizes.append(X.shape[0])
+        return fit_matrix(model, X, *args, **options)
+
+    monkeypatch.setattr(defaults.DCoTVectorizer, "fit", fit)
+    monkeypatch.setattr(defaults.DCoT, "fit", fit_rows)
+    held = defaults.Held.of(corpus, "made")
+    for _ in defaults.STUDIES[study](held):
+        pass
+    assert texts[0] == held.learned
+    assert all(each == texts[0] for each in texts)
+    assert set(sizes) == {len(held.learned)}
+    assert set(held.draws[0]) == set(range(held.n_out, len(held.texts)))
+
+
 @pytest.mark.parametrize("study", [name for name in defaults.STUDIES if name != "reliability"])
 def test_tables_show_differences_to_the_first_row(corpus, small, monkeypatch, tmp_path, study):
     if study == "embedding":
