@@ -90,7 +90,7 @@ bench: $(VENV)/.dev  ## measure speed and memory against peers, beside the targe
 paper: $(VENV)/.dev  ## rerun the paper's experiments; PROFILE=full takes hours, and resumes
 	$(BIN)/dcot bench paper --profile $(PROFILE) --output bench-output/$(PROFILE)
 
-docs: $(VENV)/.docs  ## build the documentation into site/
+docs: $(VENV)/.docs  ## build the documentation into site/ (python -m http.server -d site shows it, with search)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## remove everything that was built, the virtual environment too
