@@ -52,9 +52,14 @@ test-oldest: $(BIN)/python  ## run the tests on the oldest dependencies that pyp
 	$(PYTHON) -m venv .venv-oldest
 	$(BIN)/python tests/trust/oldest.py > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m pip --disable-pip-version-check install --quiet --constraint .venv-oldest/constraints.txt \
-	  --editable '.[cli,plots,explore,dask,bench,onnx]' pytest pytest-xdist hypothesis 'pandas<3' 'pyarrow<19' httpx markdown-it-py
+	  --editable '.[cli,plots,explore,dask,bench,onnx]' onnxruntime pytest pytest-xdist hypothesis 'pandas<3' 'pyarrow<19' httpx markdown-it-py
 	.venv-oldest/bin/python -m pytest tests/unit tests/contract tests/comparison -W default \
 	  --numprocesses 2 --dist worksteal --hypothesis-profile ci
+	$(PYTHON) -m venv .venv-oldest/embedding
+	$(BIN)/python tests/trust/oldest.py embedding > .venv-oldest/embedding/constraints.txt
+	.venv-oldest/embedding/bin/python -m pip --disable-pip-version-check install --quiet \
+	  --constraint .venv-oldest/embedding/constraints.txt --editable '.[embedding,tables]' pytest hypothesis pandas
+	.venv-oldest/embedding/bin/python -m pytest tests/unit/test_classifier_embedding.py
 
 fuzz: $(VENV)/.dev  ## change inputs at random for SECONDS (600) a target; guided by coverage where atheris installs
 	$(PIP) install --quiet atheris || echo "atheris cannot be installed here: inputs are changed without a guide."
@@ -85,7 +90,7 @@ bench: $(VENV)/.dev  ## measure speed and memory against peers, beside the targe
 paper: $(VENV)/.dev  ## rerun the paper's experiments; PROFILE=full takes hours, and resumes
 	$(BIN)/dcot bench paper --profile $(PROFILE) --output bench-output/$(PROFILE)
 
-docs: $(VENV)/.docs  ## build the documentation into site/
+docs: $(VENV)/.docs  ## build the documentation into site/ (python -m http.server -d site shows it, with search)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## remove everything that was built, the virtual environment too

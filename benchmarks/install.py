@@ -1,11 +1,15 @@
 """How large an install is, and how long until the first answer: dcot beside its alternatives.
 
-``python -m benchmarks.install [NAME ...]`` installs each into a new environment, so it takes
-minutes and a network; ``sentence-transformers`` only if it is named (several GB). Times are seconds
-of the processor in a new process, the best of three. The first answer is one text through a saved
-model, the import included; ``first ever`` is the first run after the install, in which dcot
-compiles its kernels. For sentence-transformers it is the import alone, as a model would have to be
-downloaded.
+``python -m benchmarks.install --output docs/tables`` writes ``install.md``, the table of
+docs/install.md. Each package is installed into a new environment, which needs pip's index, 1 GB of
+disk and some minutes. Nothing else should run on the machine. sentence-transformers takes several
+GB more, so it is measured only if it is named: add ``scikit-learn gensim dcot "dcot[cli]"
+sentence-transformers``, and ``--encoder FOLDER`` with a model for its first answer.
+
+Times are milliseconds in a new process, the best of five, without the start of Python. In brackets
+is the multiple of scikit-learn's. The first answer is one text through a saved model, the import
+included. The first run ever is the first fit after the install, in which dcot compiles its
+functions. It can be measured only once.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -29,9 +34,7 @@ GENSIM = "from gensim.corpora import Dictionary\nfrom gensim.models import LsiMo
 DCOT_SAVE = "import dcot\ndcot.DCoTClassifier().fit(texts, ['o', 'o', 'g', 'g'] * 5).save('m')"
 DCOT_USE = "import dcot\ndcot.load('m').predict(['opec'])"
 # what is installed, the import, how a model is made, and how it is used
-CASES = {
-    "dcot": (str(ROOT), "import dcot; dcot.DCoTClassifier", DCOT_SAVE, DCOT_USE),
-    "dcot[cli]": (f"{ROOT}[cli]", "import dcot; dcot.DCoTClassifier", DCOT_SAVE, DCOT_USE),
+CASES: dict[str, tuple[str, str, str | None, str]] = {
     "scikit-learn": (
         "scikit-learn",
         "import sklearn.feature_extraction.text, sklearn.linear_model",
@@ -46,25 +49,73 @@ CASES = {
         "LsiModel([d.doc2bow(t) for t in tokens], 2, d).save('m'); d.save('d')",
         f"{GENSIM}LsiModel.load('m')[Dictionary.load('d').doc2bow(['opec'])]",
     ),
+    "dcot": (str(ROOT), "import dcot; dcot.DCoTClassifier", DCOT_SAVE, DCOT_USE),
+    "dcot[cli]": (f"{ROOT}[cli]", "import dcot; dcot.DCoTClassifier", DCOT_SAVE, DCOT_USE),
     "sentence-transformers": (
         "sentence-transformers",
         "import sentence_transformers",
-        "pass",
-        "import sentence_transformers",
+        None,
+        "from sentence_transformers import SentenceTransformer\n"
+        "SentenceTransformer(ENCODER).encode(['opec'])",
     ),
 }
+TITLES = {"dcot[cli]": "dcot with the command"}
+FIRST = "scikit-learn"  # what the others are compared with
+REPEATS = 5
+HEAD = "| | MB | import, ms | first answer, ms | first run ever, ms |\n|---|---|---|---|---|"
+NOTE = (
+    "Times are milliseconds in a new process, without the start of Python. They are the best of "
+    "five, except for the first run ever. In brackets is the multiple of scikit-learn's."
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Bytes of an install, and milliseconds of what is done with it; None is not measured."""
+
+    size: int
+    times: tuple[float | None, float | None, float | None]
+
+    def row(self, name: str, other: Measured | None) -> str:
+        """A line of the table.
+
+        >>> Measured(404_000_000, (600.0, 800.0, None)).row("dcot", Measured(0, (500.0, 500.0, 1)))
+        '| dcot | 404 | 600 (1.2 ×) | 800 (1.6 ×) | – |'
+        """
+        others = other.times if other else (None, None, None)
+        cells = [figure(*pair) for pair in zip(self.times, others, strict=True)]
+        return f"| {TITLES.get(name, name)} | {self.size / 1e6:,.0f} | {' | '.join(cells)} |"
+
+
+def figure(time: float | None, other: float | None) -> str:
+    """Milliseconds, with the multiple of the other's."""
+    if time is None:
+        return "–"
+    return f"{time:,.0f}" + (f" ({time / other:.1f} ×)" if other else "")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     default = [name for name in CASES if name != "sentence-transformers"]
     parser.add_argument("names", nargs="*", default=default, help=", ".join(CASES))
-    print("| | MB | import, s | first answer, s | first ever, s |\n|---|---|---|---|---|")
-    for name in parser.parse_args().names:
-        print(f"| {name} | {' | '.join(measured(name))} |", flush=True)
+    parser.add_argument("--encoder", type=Path, help="folder of a sentence-transformers model")
+    parser.add_argument("--output", type=Path, help="also write install.md into this folder")
+    options = parser.parse_args()
+    print(HEAD)
+    lines, first = [HEAD], None
+    for name in sorted(options.names, key=list(CASES).index):
+        found = measured(name, options.encoder and options.encoder.resolve())
+        lines.append(found.row(name, first))
+        print(lines[-1], flush=True)
+        first = found if name == FIRST else first
+    if options.output:
+        table = "\n".join([*lines, "", NOTE, ""])
+        (options.output / "install.md").write_text(table, encoding="utf-8")
 
 
-def measured(name: str) -> list[str]:
+def measured(name: str, encoder: Path | None) -> Measured:
     package, load, make, use = CASES[name]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -74,10 +125,12 @@ def measured(name: str) -> list[str]:
         command = [python, "-m", "pip", "install", "--quiet", "--no-compile", package]
         subprocess.run(command, check=True, capture_output=True)
         full = size(place / "env") - empty
-        first = cpu(python, make, place)
-        imports = min(cpu(python, load, place) for _ in range(3))
-        answers = min(cpu(python, use, place) for _ in range(3))
-        return [f"{full / 1e6:.0f}", f"{imports:.2f}", f"{answers:.2f}", f"{first:.1f}"]
+        first = None if make is None else elapsed(python, make, place)
+        imports = best(python, load, place)
+        answers = None
+        if make is not None or encoder is not None:
+            answers = best(python, use.replace("ENCODER", repr(str(encoder))), place)
+        return Measured(full, (imports, answers, first))
 
 
 def size(folder: Path) -> int:
@@ -86,9 +139,14 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in files if path.is_file())
 
 
-def cpu(python: Path, code: str, place: Path) -> float:
-    """Seconds of the processor that a new process takes for the code."""
-    timed = f"import time\n{TEXTS}{code}\nprint(time.process_time())"
+def best(python: Path, code: str, place: Path) -> float:
+    return min(elapsed(python, code, place) for _ in range(REPEATS))
+
+
+def elapsed(python: Path, code: str, place: Path) -> float:
+    """Milliseconds that a new process takes for the code, once Python has started."""
+    clock = "time.perf_counter()"
+    timed = f"import time\nbegun = {clock}\n{TEXTS}{code}\nprint(1e3 * ({clock} - begun))"
     done = subprocess.run(
         [python, "-W", "ignore", "-c", timed], cwd=place, check=True, capture_output=True, text=True
     )

@@ -1,4 +1,4 @@
-"""Draw the figures by number of labels again, from the published data: ``python docs/redraw.py``.
+"""Draw the figures of accuracy again, from the published data: ``python docs/redraw.py``.
 
 ``docs/experiments/figures.json`` has the mean and the standard deviation of every cell. Two draws
 with the same mean and deviation give the same figure, so a change of style needs no new run.
@@ -11,7 +11,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from dcot.bench.experiments.accuracy import ALL, FEW_LABELS, NAME
+from dcot.bench.experiments.accuracy import ALL, FEW_LABELS, NAME, UNLABELLED
 from dcot.bench.report.figures import figures, svg
 from dcot.bench.report.results import Results
 from dcot.bench.store import Cell
@@ -39,7 +39,8 @@ def published(folder: Path) -> Results:
         for key, pair in pairs.items()
         for draw, values in enumerate(pair)
     ]
-    return Results(data["profile"], (FEW_LABELS,), cells, len(cells), corpora=corpora)
+    experiments = (FEW_LABELS, UNLABELLED)
+    return Results(data["profile"], experiments, cells, len(cells), corpora=corpora)
 
 
 if __name__ == "__main__":

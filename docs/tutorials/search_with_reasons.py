@@ -21,8 +21,9 @@ print(index.search("courtroom lawyer", k=5))
 # ## Why was it found?
 #
 # There are two reasons for a hit: `BM25` measures the words it shares with the query,
-# and `cosine` compares their meanings. Hits with a BM25 of zero share no word with the
-# query:
+# and `cosine` compares their meanings. The first hit above is about a film. It has the
+# rare word *courtroom*, but its cosine shows that its meaning is different. Hits with a
+# BM25 of zero share no word with the query:
 hits = index.search("courtroom lawyer", k=100)
 by_meaning = [hit for hit in hits if hit.bm25 == 0][:2]
 for hit in by_meaning:

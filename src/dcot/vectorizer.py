@@ -391,8 +391,8 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     def encode(self, texts: Any, **options: Any) -> NDArray[np.float32]:
         """Return dense rows of length one, like a sentence encoder.
 
-        BERTopic, KeyBERT, Chroma and others call this method. Inner products of rows are cosines.
-        Fit with ``n_components``, such as 256, for short rows.
+        For tools that expect one, such as BERTopic, KeyBERT and Chroma. Inner products of rows are
+        cosines. Fit with ``n_components``, such as 256, for short rows.
 
         Parameters
         ----------

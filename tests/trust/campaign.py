@@ -177,10 +177,11 @@ def _mutants(share: float) -> list[Row]:
     return [Row("mutants", PARTS["mutants"].title, tried, failed, when, minutes), *rows]
 
 
-HEAD = """# What was tried
+HEAD = """# Stress tests
 
-`make trust` tries to break dcot and counts: an exception that is not dcot's, a signal, a hang over
-5 s, memory over 1 GB, half an output or a changed answer is a failure. This is its last run.
+`make trust` tries to break dcot, and counts failures. A failure is an exception that is not dcot's
+own, a crash, a wait of more than 5 seconds, more than 1 GB of memory, half-written output, or a
+changed answer. These are the counts of the last run.
 
 """
 
@@ -199,14 +200,16 @@ def page(rows: list[Row], shares: dict[str, float]) -> str:
         lines.append(f"| {what} | {row.tried:,} | {row.failed:,} | {share} | {when} |")
     missing = [part.title for name, part in PARTS.items() if name not in shares]
     if missing:
-        lines += ["", f"Not in this run, but in the suite with few trials: {'; '.join(missing)}."]
+        names = "; ".join(missing)
+        lines += ["", f"Not in this run, but with few trials in every run of the tests: {names}."]
     return "\n".join([*lines, "", NOTES])
 
 
-NOTES = """The numbers of a full run are in `tests/trust/campaign.py`; `make trust SHARE=0.05` runs
-a twentieth of them. Mutations are of good inputs, by fixed seeds. `make fuzz` goes on,
-guided by coverage where atheris installs. Branches and lines are those that Python runs: compiled
-loops are left out, and are run with their bounds checked instead.
+NOTES = """`tests/trust/campaign.py` says how many trials a full run has. `make trust SHARE=0.05`
+runs a twentieth of them. Files, matrices and texts are changed at random with fixed seeds,
+starting from good ones. `make fuzz` goes on for as long as you like, guided by coverage if atheris
+can be installed. Coverage is that of Python code. Compiled loops are not counted; they are run with
+their bounds checked instead.
 """
 
 

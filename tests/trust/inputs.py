@@ -131,9 +131,9 @@ def matrices() -> Kind:
     }
     fine = {
         "one dimension": "one query",
-        "no documents": "features, predictions, hits: as many as documents, none",
-        "another number of terms": "learned from as it is; refused after that",
-        "1e300": "weights and cosines are of any size",
+        "no documents": "an empty result",
+        "another number of terms": "accepted by the first call; later calls need the same number",
+        "1e300": "works: weights and cosines can have any size",
     }
     return Kind("A matrix of documents × terms", functions, values, fine)
 
@@ -158,7 +158,7 @@ def texts() -> Kind:
         "lists among them": lambda: [*TEXTS[:5], ["oil"]],
         "two columns": lambda: np.array([TEXTS, TEXTS]).T,
         "only empty texts": lambda: [""] * 6,
-        "only stop signs": lambda: ["!", "?", ".", ",", ";", ":"],
+        "only punctuation": lambda: ["!", "?", ".", ",", ";", ":"],
         "lone surrogates": lambda: ["oil \ud800"] * 6,
         "NUL and controls": lambda: ["oil\0opec \x1b[31m"] * 6,
         "a text of a million letters": lambda: [*TEXTS[:5], "a" * 10**6],
@@ -182,14 +182,14 @@ def texts() -> Kind:
         "SearchIndex.search": lambda t: index.search(t),
     }
     fine = {
-        "None": "no further documents without labels",
+        "None": "works: no unlabelled documents",
         "one string": "one query",
-        "no documents": "results, as many as documents: none",
-        "only empty texts": "documents without a known word: rows of zeros, the prediction of an "
-        "empty document (`has_known_terms` tells), hits by nothing",
-        "only stop signs": "as empty texts",
-        "NUL and controls": "signs between words",
-        "a text of a million letters": "a term like others",
+        "no documents": "an empty result",
+        "only empty texts": "works, as documents without a known word: rows of zeros, the "
+        "prediction of an empty document, no hits; `has_known_terms` is False",
+        "only punctuation": "works as with empty texts",
+        "NUL and controls": "works: they separate words",
+        "a text of a million letters": "works: one long term",
     }
     return Kind("Texts", functions, six, fine)
 
@@ -222,13 +222,14 @@ def labels() -> Kind:
         "DCoTClassifier.score": lambda y: classifier.score(TEXTS, y),
     }
     fine = {
-        "all the same class": "scored as it is",
-        "one label": "scored as it is",
-        "a label for each document": "classes of one document each; unknown ones count as errors",
-        "numbers and strings": "scored: a label that the model does not know is an error",
-        "floats that are no classes": "scored: labels that the model does not know are errors",
-        "infinity": "scored: labels that the model does not know are errors",
-        "objects": "scored: labels that the model does not know are errors",
+        "all the same class": "works",
+        "one label": "works",
+        "a label for each document": "works: classes of one document each; labels that the model "
+        "does not know count as wrong",
+        "numbers and strings": "works: a label that the model does not know counts as wrong",
+        "floats that are no classes": "works: labels that the model does not know count as wrong",
+        "infinity": "works: labels that the model does not know count as wrong",
+        "objects": "works: labels that the model does not know count as wrong",
     }
     return Kind("Labels", functions, values, fine)
 
@@ -612,14 +613,15 @@ def endings(kind: Kind, name: str) -> dict[str, str]:
 
 HEAD = """# Bad input
 
-What happens with input that cannot be right: every row was tried with every function that takes
-such an argument. Errors are those of `dcot.errors`, all of them `dcot.DcotError`, and also
-`ValueError`, `TypeError` or `OSError` where these are meant. A call that ends with an error changes
-nothing: neither a model nor a file. A command ends with 1 if its input cannot be used and with 2 if
-the command line is wrong, says why on standard error, and writes nothing.
+What does dcot do with input that cannot be right? Each row of these tables was tried with every
+function that takes such an argument. All errors are `dcot.DcotError`, and each is also an error of
+Python or scikit-learn, such as `ValueError` ([Errors](reference/errors.md)). A call that ends with
+an error changes nothing, neither a model nor a file. A command ends with exit code 1 if its input
+cannot be used and with 2 if the command line is wrong. It says why on standard error, and writes
+nothing.
 
-The page is written by `python -m tests.trust.inputs`; `tests/trust/test_inputs.py` fails if a row
-no longer holds.
+`python -m tests.trust.inputs` writes this page. `tests/trust/test_inputs.py` fails if a row is no
+longer true.
 """
 
 

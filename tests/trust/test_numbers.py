@@ -118,7 +118,7 @@ def test_fits_against_exact_fractions(tally):
     wrong = [one for one in found if one.startswith("case")]
     for kind in ("right", "refused", "warned"):
         tally(f"exact fractions: {kind}", found.count(kind))
-    tally("exact fractions: wrong without a word", COUNT, len(wrong))
+    tally("exact fractions: wrong without a warning", COUNT, len(wrong))
     assert wrong == []
     assert found.count("right") > COUNT / 2
 

@@ -160,7 +160,9 @@ def _table(title: str, head: str, curves: dict[str, Curve]) -> Table:
 def _figure(curves: dict[str, Curve], seeded: dict[str, Curve]) -> Any:
     figure = require("matplotlib.figure", "bench").Figure(figsize=(9.6, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-    label_curves(curves, ax=left, label="accuracy on all documents (%)", title="by labels")
-    label_curves(seeded, ax=right, label="", title="by seed words")
+    label_curves(
+        curves, ax=left, label="accuracy on all documents (%)", title="by number of labels"
+    )
+    label_curves(seeded, ax=right, label="", title="by seed words, without labels")
     right.set_xlabel("seed words per class")
     return figure

@@ -10,11 +10,11 @@ from dcot.errors import InvalidTypeError
 from dcot.explain import Meaning
 from dcot.runtime.extras import require
 
-# The colours of Okabe and Ito, which are safe for colour-blind readers. Marks and lines differ too,
-# for print; they repeat if there are many systems.
+# The colours of Okabe and Ito, which are safe for colour-blind readers, and a dark red. Marks and
+# lines differ too, for print; they repeat if there are many systems.
 OURS = "#0072B2"
 QUIET = "#C4C4C4"
-COLOURS = ("#D55E00", "#009E73", "#CC79A7", "#595959", "#E69F00", "#56B4E9")
+COLOURS = ("#D55E00", "#009E73", "#CC79A7", "#595959", "#E69F00", "#56B4E9", "#882255")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
 

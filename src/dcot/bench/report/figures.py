@@ -135,7 +135,7 @@ def _unlabelled(results: Results) -> Iterator[tuple[str, str, Any]]:
         }
     if not panels:
         return
-    figure = _panels(panels)
+    figure = _panels(panels, label="Accuracy on test documents (%)")
     for ax in figure.axes:
         ax.set_xlabel("documents to learn the representation from")
         ax.tick_params(axis="x", labelsize=8)
