@@ -278,12 +278,9 @@ def _effects(row: Any, made: Representation, weights: Array) -> tuple[Array, flo
     layers = made.layers
     width = layers[0].coef_.shape[1]
     weights = weights.astype(np.float64)
-    scaled, direct = made.normalize in ("unit", "shared"), None
-    if made.output == "concat":
-        d = row.shape[1]
-        length = float(np.sqrt((row.data.astype(np.float64) ** 2).sum())) if scaled else 1.0
-        direct = weights[:d] * made.input_weight / length if length > 0 else np.zeros(d)
-        weights = weights[d:]
+    direct = None
+    if made.input_width:
+        direct, weights = _direct(row, made, weights), weights[made.input_width :]
     shown = [len(layers)] if made.output == "last" else list(range(1, len(layers) + 1))
     effect, baseline = np.zeros(width), 0.0
     trace = Trace.of(row, layers)
@@ -299,6 +296,23 @@ def _effects(row: Any, made: Representation, weights: Array) -> tuple[Array, flo
         baseline += float((trace.empty[depth - 1] - mean) @ part)
         effect += trace.handed_back(depth, part)
     return effect, baseline, direct
+
+
+def _direct(row: Any, made: Representation, weights: Array) -> Array:
+    """Effect of a unit of each term through x or its projection; 0 for terms that are missing."""
+    own, values = row.indices, row.data.astype(np.float64)
+    weights = weights[: made.input_width] * made.input_weight
+    if made.directions is None:
+        projected, effect = values, weights[own]
+    else:
+        table = made.directions[own].astype(np.float64)
+        projected, effect = values @ table, table @ weights
+    scaled = made.normalize in ("unit", "shared")
+    length = float(np.linalg.norm(projected)) if scaled else 1.0
+    direct = np.zeros(row.shape[1])
+    if length > 0:
+        direct[own] = effect / length
+    return direct
 
 
 def _mean(made: Representation, depth: int) -> Array:

@@ -4,8 +4,9 @@ The candidates are the default, and the default with one parameter changed. Each
 squared error of predicting every labelled document from the others. With few labels these errors
 are noisy, and the candidate with the smallest error is often no better on other documents. So a
 candidate replaces the default only if it is better by more than three standard errors of the
-difference, document by document. Without a grid, only the layers are selected and, with many
-labels, whether x is one of the features. This is cheap, because one fit serves all candidates.
+difference, document by document. Without a grid, only the features are selected: the layers, LSI
+(the projection of x on its leading directions) and, with many labels, x. This is cheap, because one
+fit serves all candidates.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ GRID: dict[str, tuple[Any, ...]] = {
     "noise": (),
     "shrinkage": (),
     "n_prototypes": (),
-    "features": ("both layers", "layer 2", "x and both layers"),
+    "features": ("LSI and both layers", "both layers", "layer 2", "x and both layers"),
     "embedding": (),
 }
 # Weights of the vectors relative to dCoT, if there are any; the first is the default.
@@ -75,7 +76,7 @@ class Candidate:
             noise=(self.noise, *base.noise[1:])[:depth],
             shrinkage=(self.shrinkage, *base.shrinkage[1:])[:depth],
             n_prototypes=self.n_prototypes,
-            output=self.output,
+            output="layers" if self.output == "lsi" else self.output,
         )
 
     def parameters(self, dcot: DCoT | None = None) -> dict[str, Any]:
@@ -91,17 +92,19 @@ class Candidate:
 
 
 def layers_and_output(features: str) -> tuple[int, str]:
-    """The number of layers and the ``output`` of a DCoT with these features.
+    """The number of layers and the ``output`` of a representation with these features.
 
     >>> layers_and_output("both layers"), layers_and_output("x and 3 layers")
     ((2, 'layers'), (3, 'concat'))
+    >>> layers_and_output("LSI and both layers")
+    (2, 'lsi')
     """
-    found = re.fullmatch(r"(x and )?(?:(both|\d\d?) layers|layer (\d\d?))", str(features))
+    found = re.fullmatch(r"(x and |LSI and )?(?:(both|\d\d?) layers|layer (\d\d?))", str(features))
     if found is not None:
         several, single = found[2], found[3]
         depth = 2 if several == "both" else int(several or single)
         if several or depth == 1:
-            return depth, "concat" if found[1] else "layers"
+            return depth, {None: "layers", "x and ": "concat", "LSI and ": "lsi"}[found[1]]
         if depth > 1 and not found[1]:
             return depth, "last"
     raise InvalidParameterError(
@@ -111,11 +114,11 @@ def layers_and_output(features: str) -> tuple[int, str]:
 
 
 def features_of(n_layers: int, output: str) -> str:
-    """The name of the features of a DCoT: the inverse of ``layers_and_output``."""
-    if output == "last" or (n_layers == 1 and output == "layers"):
+    """The name of the features of a representation: the inverse of ``layers_and_output``."""
+    if output == "last":
         return f"layer {n_layers}"
     layers = {1: "layer 1", 2: "both layers"}.get(n_layers, f"{n_layers} layers")
-    return f"x and {layers}" if output == "concat" else layers
+    return {"concat": "x and ", "lsi": "LSI and "}.get(output, "") + layers
 
 
 # -- the candidates -----------------------------------------------------------------------------
@@ -140,7 +143,8 @@ def candidates_for(
 ) -> list[Candidate]:
     """The parameters of ``dcot`` first, then one change at a time; each with all features.
 
-    ``grid`` replaces values of ``GRID``; its first values replace those of ``dcot`` as the default.
+    LSI is added to the layers of ``dcot``, unless it has x too, or only the last layer. ``grid``
+    replaces values of ``GRID``; its first values replace those of ``dcot`` as the default.
     ``embedded`` says whether there are vectors in addition to dCoT.
     """
     own = dcot._fit_options()
@@ -148,7 +152,7 @@ def candidates_for(
         "noise": own.noise[0],
         "shrinkage": own.shrinkage[0],
         "n_prototypes": own.n_prototypes,
-        "features": features_of(own.n_layers, own.output),
+        "features": features_of(own.n_layers, "lsi" if own.output == "layers" else own.output),
         "embedding": 0.0,
     }
     values = {name: (start[name], *(v for v in GRID[name] if v != start[name])) for name in GRID}
@@ -260,6 +264,7 @@ def select(
     weights: Array | None,
     beside: Array | None = None,
     judged: int | None = None,
+    directions: Array | None = None,
 ) -> SelectionResult:
     """Evaluate candidates on labelled documents.
 
@@ -271,12 +276,13 @@ def select(
     weights : their weights
     beside : inner products of their vectors, or None
     judged : number of documents, from the first, that are evaluated; by default all
+    directions : directions of x, for candidates with LSI
     """
     order: list[Candidate] = []
     ridges: list[KernelRidge] = []
     kept: dict[int, FittedDCoT] = {}  # of the default, and of the best so far
     for group, fitted in fits:
-        kernels = _kernels(labelled, fitted.representation)
+        kernels = _kernels(labelled, fitted.representation, directions)
         for candidate in group:
             kernel = np.sum([kernels[block] for block in _blocks(candidate)], axis=0)
             if beside is not None:
@@ -287,7 +293,12 @@ def select(
                 kept = {0: kept.get(0, fitted), len(ridges) - 1: fitted}
     best = _best(ridges)
     made, chosen = kept[best].representation, order[best]
-    made = replace(made, layers=made.layers[: chosen.n_layers], output=chosen.output)
+    made = replace(
+        made,
+        layers=made.layers[: chosen.n_layers],
+        output=chosen.output,
+        directions=directions if chosen.output == "lsi" else None,
+    )
     return SelectionResult(order, ridges, best, replace(kept[best], representation=made))
 
 
@@ -308,18 +319,27 @@ def fits_of(
     yield from zip(shared.values(), fit_path(X, multiplicity, options), strict=True)
 
 
-def _kernels(X: Matrix, made: Representation) -> list[Array]:
-    """Inner products of documents: of x, then of each layer."""
+def _kernels(X: Matrix, made: Representation, directions: Array | None) -> dict[int | str, Array]:
+    """Inner products of documents: of x, of its projection, and of each layer by its number."""
     x, layers = replace(made, output="concat").parts(X)
-    blocks = np.split(layers, len(made.layers), axis=1)
     product = x @ x.T
-    return [product.toarray() if sp.issparse(product) else product, *(Z @ Z.T for Z in blocks)]
+    found: dict[int | str, Array] = {
+        "concat": product.toarray() if sp.issparse(product) else product
+    }
+    for number, Z in enumerate(np.split(layers, len(made.layers), axis=1), start=1):
+        found[number] = Z @ Z.T
+    if directions is not None:
+        projected = replace(made, output="lsi", directions=directions).scaled_input(X)
+        found["lsi"] = projected @ projected.T
+    return found
 
 
-def _blocks(candidate: Candidate) -> list[int]:
-    """Indices of the ``_kernels`` that are added for the features of a candidate."""
+def _blocks(candidate: Candidate) -> list[int | str]:
+    """Keys of the ``_kernels`` that are added for the features of a candidate."""
     depth, output = candidate.n_layers, candidate.output
-    return [depth] if output == "last" else list(range(0 if output == "concat" else 1, depth + 1))
+    if output == "last":
+        return [depth]
+    return [*([] if output == "layers" else [output]), *range(1, depth + 1)]
 
 
 def unit_rows(X: Matrix) -> Matrix:

@@ -194,6 +194,11 @@ def times(
     return out
 
 
+def transposed(X: Matrix) -> Matrix:
+    """Return ``Xᵀ``; CSR if X is sparse, so that its rows are quick to read."""
+    return X.T.tocsr() if sp.issparse(X) else X.T
+
+
 # Right-hand sides solved at a time: enough for BLAS to reach full speed, and few enough that the
 # workspace is small compared with the matrix.
 COLUMNS = 512
@@ -293,7 +298,7 @@ class Centred:
     @cached_property
     def transpose(self) -> Matrix:
         """``Xᵀ``; CSR if X is sparse, so that its rows are quick to read."""
-        return self.X.T.tocsr() if sp.issparse(self.X) else self.X.T
+        return transposed(self.X)
 
     def scaled(self, factor: Array) -> Centred:
         """Return a copy with the columns multiplied by ``factor``."""

@@ -67,7 +67,7 @@ class FittedDCoT:
         made = self.representation
         if made.components is not None:
             return int(made.components.shape[1])
-        return int(made.width + (self.n_terms if made.output == "concat" else 0))
+        return made.input_width + made.width
 
     def feature_names(self, terms: Sequence[Any]) -> list[str]:
         """Return names of the features, such as ``dcot1_oil``: layer and prototype."""
@@ -77,6 +77,8 @@ class FittedDCoT:
         depth = len(self.layers)
         shown = [depth] if made.output == "last" else range(1, depth + 1)
         names = [str(term) for term in terms] if made.output == "concat" else []
+        if made.output == "lsi":
+            names = [f"lsi{index}" for index in range(made.input_width)]
         chosen = [terms[column] for column in self.prototypes]
         return names + [f"dcot{layer}_{term}" for layer in shown for term in chosen]
 

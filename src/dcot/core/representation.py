@@ -10,13 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.core.centred import Matrix, scale_rows, times
+from dcot.core.centred import Matrix, scale_rows, times, transposed
 from dcot.core.layers import BLOCK_BYTES, CACHE_BYTES, Layer, row_blocks
 
 Array = NDArray[Any]
 
-# A compression is learned from at most this many documents.
+# A compression, or the directions of x, are learned from at most this many documents.
 COMPRESSION_DOCUMENTS = 10_000
+# Steps of the iteration that finds directions.
+N_ITERATIONS = 4
 
 
 def compression_rows(n: int, generator: Any) -> Array | None:
@@ -33,12 +35,14 @@ class Representation:
     Attributes
     ----------
     layers : the fitted stack
-    output : ``"concat"`` = (x, z¹ … zˡ), ``"layers"`` = (z¹ … zˡ), ``"last"`` = zˡ
+    output : ``"concat"`` = (x, z¹ … zˡ), ``"layers"`` = (z¹ … zˡ), ``"last"`` = zˡ, ``"lsi"`` =
+        (x projected on ``directions``, z¹ … zˡ)
     normalize : ``"shared"`` (centre, then divide each row by the length of its first layer),
         ``"unit"`` (centre, then unit rows, layer by layer), ``"center"``, or None. x is never
         centred, because that would make it dense.
     components : directions of a compression, features × components, or None
     input_weight : factor for x, if it is among the features
+    directions : directions of x, terms × directions, or None
     """
 
     layers: Sequence[Layer]
@@ -46,29 +50,34 @@ class Representation:
     normalize: str | None
     components: Array | None = None
     input_weight: float = 1.0
+    directions: Array | None = None
 
     @property
     def width(self) -> int:
-        """Number of columns before compression, without x."""
+        """Number of columns before compression, without those of x."""
         shown = 1 if self.output == "last" else len(self.layers)
         return shown * int(self.layers[-1].coef_.shape[1])
+
+    @property
+    def input_width(self) -> int:
+        """Number of columns of x, or of its projection; they come before those of the layers."""
+        if self.output == "lsi":
+            assert self.directions is not None
+            return int(self.directions.shape[1])
+        return int(self.layers[0].coef_.shape[0]) if self.output == "concat" else 0
 
     def transform(self, X: Matrix) -> Matrix:
         """Return the features of the rows of X; CSR if they include a sparse x, else dense."""
         if self.components is not None:
             return self.times(X, self.components)
-        n, d = X.shape
-        dtype = self.layers[0].coef_.dtype
-        joined = self.output == "concat"
-        if joined and sp.issparse(X):
+        n, own = X.shape[0], self.input_width
+        if self.output == "concat" and sp.issparse(X):
             return sp.vstack([self._joined(X[rows]) for rows in self._blocks(n)], format="csr")
-        out = np.empty((n, self.width + (d if joined else 0)), dtype=dtype)
+        out = np.empty((n, own + self.width), dtype=self.layers[0].coef_.dtype)
         for rows in self._blocks(n):
-            if joined:
-                out[rows, :d] = self._scaled_input(X[rows])
-                self._fill(X[rows], out[rows, d:])
-            else:
-                self._fill(X[rows], out[rows])
+            if own:
+                out[rows, :own] = self.scaled_input(X[rows])
+            self._fill(X[rows], out[rows, own:])
         return out
 
     def times(self, X: Matrix, weights: Array) -> Array:
@@ -78,11 +87,11 @@ class Representation:
         its length is known, so their weights are folded into one matrix and only the first layer
         is computed.
         """
-        n, d = X.shape
+        n, own = X.shape[0], self.input_width
         columns = int(weights.shape[1])
         dtype = self.layers[0].coef_.dtype
         weights = np.asarray(weights, dtype=dtype)
-        direct, inner = (weights[:d], weights[d:]) if self.output == "concat" else (None, weights)
+        direct, inner = weights[:own], weights[own:]
         # folding costs as much as computing the later layers for one document per column
         fold = self._foldable and n >= columns
         inner = self._folded(inner) if fold else inner
@@ -98,8 +107,8 @@ class Representation:
                 dense = np.empty((rows.stop - rows.start, self.width), dtype=dtype)
                 self._fill(X[rows], dense)
                 np.matmul(dense, inner, out=out[rows])
-            if direct is not None:
-                out[rows] += self._scaled_input(X[rows]) @ direct
+            if own:
+                out[rows] += self.scaled_input(X[rows]) @ direct
         return out
 
     def parts(self, X: Matrix) -> list[Matrix]:
@@ -110,7 +119,7 @@ class Representation:
         dense = np.empty((X.shape[0], self.width), dtype=self.layers[0].coef_.dtype)
         for rows in self._blocks(X.shape[0]):
             self._fill(X[rows], dense[rows])
-        return [self._scaled_input(X), dense] if self.output == "concat" else [dense]
+        return [self.scaled_input(X), dense] if self.input_width else [dense]
 
     def compressed(
         self, X: Matrix, weights: Array | None, n_components: int, random_state: Any
@@ -202,7 +211,11 @@ class Representation:
         assert folded is not None
         return np.ascontiguousarray(folded)
 
-    def _scaled_input(self, X: Matrix) -> Matrix:
+    def scaled_input(self, X: Matrix) -> Matrix:
+        """Return the columns of x, or of its projection."""
+        if self.output == "lsi":
+            assert self.directions is not None
+            X = times(X, self.directions)
         if self.normalize not in ("unit", "shared"):
             return X if self.input_weight == 1 else X * X.dtype.type(self.input_weight)
         if not sp.issparse(X):
@@ -219,7 +232,38 @@ class Representation:
         columns = np.tile(np.arange(width, dtype=index), n)
         pointers = np.arange(0, n * width + 1, width, dtype=index)
         Z = sp.csr_array((dense.ravel(), columns, pointers), shape=dense.shape)
-        return sp.hstack([sp.csr_array(self._scaled_input(X)), Z], format="csr")
+        return sp.hstack([sp.csr_array(self.scaled_input(X)), Z], format="csr")
+
+
+def leading_directions(
+    X: Matrix, weights: Array | None, n_directions: int, generator: Any
+) -> Array:
+    """Return orthonormal directions that hold most of x, terms × directions.
+
+    They span the leading right singular vectors of X, which LSI projects on. They are found by
+    iterating a random subspace of terms. So they do not depend on the order of the documents, and
+    a weight of two is the same as a copy.
+    """
+    chosen = compression_rows(X.shape[0], generator)
+    if chosen is not None:
+        X, weights = X[chosen], None if weights is None else weights[chosen]
+    if weights is not None:
+        X = scale_rows(X, np.sqrt(weights).astype(X.dtype))
+    transpose = transposed(X)
+    basis = generator.standard_normal((X.shape[1], min(n_directions, *X.shape))).astype(X.dtype)
+    for _ in range(N_ITERATIONS):
+        basis = orthonormal(times(transpose, times(X, basis))).astype(X.dtype)
+    return np.ascontiguousarray(basis)
+
+
+def orthonormal(columns: Array) -> Array:
+    """Return orthonormal columns with the same span, in double precision."""
+    units = columns.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->j", units, units))
+    units /= np.where(lengths > 0, lengths, 1.0)
+    values, vectors = np.linalg.eigh(units.T @ units)
+    kept = values > values.max(initial=0.0) * 1e-10
+    return np.asarray(units @ (vectors[:, kept] / np.sqrt(values[kept])))
 
 
 def products(left: Sequence[Matrix], right: Sequence[Matrix]) -> Array:

@@ -147,7 +147,7 @@ class Program:
     Attributes
     ----------
     arrays : ``idf``; ``coef0``, ``intercept0``, ``mean0`` and so on for the layers;
-        ``components``; ``weights`` and ``bias`` of the classifier; ``vectors`` and
+        ``components``; ``directions``; ``weights`` and ``bias`` of the classifier; ``vectors`` and
         ``vectors_mean`` of its word vectors
     settings : ``analysis``, ``weighting``, ``terms`` (None for models of a matrix), ``layers``,
         ``output``, ``normalize``, ``input_weight``, and ``classifier`` or None
@@ -224,6 +224,8 @@ def _features(made: Representation) -> Part:
             arrays[f"mean{k}"] = layer.mean_
     if made.components is not None:
         arrays["components"] = made.components
+    if made.directions is not None:
+        arrays["directions"] = made.directions
     layers = [
         {"squash": layer.squash, "scale": scale}
         for layer, scale in zip(made.layers, made.scales, strict=True)

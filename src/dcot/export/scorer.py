@@ -110,6 +110,10 @@ class Scorer:
             own = np.zeros(len(self.columns))
             own[columns] = x * settings["input_weight"]
             parts.append(own * _inverse(np.sqrt(x @ x)) if normalize in ("unit", "shared") else own)
+        if settings["output"] == "lsi":
+            own = x @ arrays["directions"][columns]
+            own = own * _inverse(np.sqrt(own @ own)) if normalize in ("unit", "shared") else own
+            parts.append(own * settings["input_weight"])
         z = x
         for k, layer in enumerate(settings["layers"]):
             coef = arrays[f"coef{k}"]

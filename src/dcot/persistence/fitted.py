@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ def add_fitted(contents: Contents, fitted: FittedDCoT, keep_moments: bool) -> di
             contents.arrays[f"layer{number}.mean"] = np.asarray(layer.mean_)
     if made.components is not None:
         contents.weights["components"] = made.components
+    if made.directions is not None:
+        contents.weights["directions"] = made.directions
     return {
         "n_terms": int(fitted.n_terms),
         "n_prototypes": len(fitted.prototypes),
@@ -43,6 +46,7 @@ def add_fitted(contents: Contents, fitted: FittedDCoT, keep_moments: bool) -> di
         "output": made.output,
         "normalize": made.normalize,
         "n_components": None if made.components is None else int(made.components.shape[1]),
+        "n_directions": None if made.directions is None else int(made.directions.shape[1]),
         "layers": [
             {
                 "squash": layer.squash,
@@ -131,13 +135,16 @@ def read_fitted(contents: Contents, settings: dict[str, Any]) -> FittedDCoT:
     d, r = count(settings, "n_terms", 1), count(settings, "n_prototypes", 1)
     prototypes = read_prototypes(contents, d, r)
     layers = read_layers(contents, settings, d, r)
-    output = choice(settings, "output", ("layers", "concat", "last"))
+    output = choice(settings, "output", ("layers", "concat", "last", "lsi"))
     normalize = choice(settings, "normalize", NORMALIZATIONS)
-    made = Representation(layers, output, normalize)
+    directions = None
+    if output == "lsi":
+        directions = contents.array("directions", (d, count(settings, "n_directions", 1)))
+        directions = directions.astype(layers[0].coef_.dtype, copy=False)
+    made = Representation(layers, output, normalize, directions=directions)
     if settings.get("n_components") is not None:
-        rows = made.width + (d if output == "concat" else 0)
-        shape = (rows, count(settings, "n_components", 1))
-        made = Representation(layers, output, normalize, contents.array("components", shape))
+        shape = (made.input_width + made.width, count(settings, "n_components", 1))
+        made = replace(made, components=contents.array("components", shape))
     n_documents = setting(settings, "n_documents", float)
     moments = _moments(contents, settings, d)
     return FittedDCoT(made, prototypes, n_documents, d, moments=moments)

@@ -205,7 +205,7 @@ def fingerprint(fitted: FittedDCoT, *settings: Any) -> str:
     """
     digest = hashlib.blake2b(digest_size=16)
     made = fitted.representation
-    values: list[Any] = [made.output, made.normalize, made.components]
+    values: list[Any] = [made.output, made.normalize, made.components, made.directions]
     for layer in made.layers:
         values += [layer.squash, layer.coef_, layer.intercept_, layer.mean_, layer.spread_]
     for value in (*values, *settings):

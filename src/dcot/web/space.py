@@ -21,7 +21,7 @@ from dcot.classifier.first_batch import first_batch
 from dcot.core.centred import Matrix
 from dcot.core.fit import FittedDCoT
 from dcot.core.layers import Layer
-from dcot.core.representation import Representation
+from dcot.core.representation import Representation, orthonormal
 from dcot.errors import DcotError
 from dcot.text.inputs import as_texts
 from dcot.vectorizer import DCoTVectorizer
@@ -247,13 +247,3 @@ def leading_directions(features: Array, generator: np.random.RandomState) -> Arr
     for _ in range(N_ITERATIONS):
         basis = orthonormal(scatter @ basis + ridge * basis)
     return np.ascontiguousarray(basis, dtype=features.dtype)
-
-
-def orthonormal(columns: Array) -> Array:
-    """Orthonormal columns with the same span, in double precision."""
-    units = columns.astype(np.float64)
-    lengths = np.sqrt(np.einsum("ij,ij->j", units, units))
-    units /= np.where(lengths > 0, lengths, 1.0)
-    values, vectors = np.linalg.eigh(units.T @ units)
-    kept = values > values.max(initial=0.0) * 1e-10
-    return np.asarray(units @ (vectors[:, kept] / np.sqrt(values[kept])))

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.core.kernels import _compiled
-from dcot.web.space import orthonormal
+from dcot.core.representation import orthonormal
 
 Array = NDArray[Any]
 
