@@ -142,8 +142,8 @@ def _seed_words(space: Space, truth: list[str], words: int) -> dict[str, Any]:
     share = np.asarray(counts.mean(axis=0)).ravel() + 1e-6
     seeds = {}
     for name in sorted(set(truth)):
-        own = np.asarray(counts[np.flatnonzero(codes == name)].mean(axis=0)).ravel()
-        best = np.argsort(-(own * np.log((own + 1e-6) / share)))[:words]
+        inside = np.asarray(counts[np.flatnonzero(codes == name)].mean(axis=0)).ravel()
+        best = np.argsort(-(inside * np.log((inside + 1e-6) / share)))[:words]
         seeds[name] = [str(space.terms[k]) for k in best]
     return seed_vectors(space, seeds)
 

@@ -204,8 +204,8 @@ def as_encoder(given: Any) -> Encoder | None:
 def _wordllama() -> Callable[[list[str]], Any]:
     library = require(WORDLLAMA, "embedding")
     # pass its own folder as the cache, because its default folder may not exist
-    own = Path(library.__file__ or "").parent
-    loaded = library.WordLlama.load(cache_dir=own, disable_download=True)
+    folder = Path(library.__file__ or "").parent
+    loaded = library.WordLlama.load(cache_dir=folder, disable_download=True)
     return loaded.embed  # type: ignore[no-any-return]
 
 

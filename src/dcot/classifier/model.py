@@ -1059,11 +1059,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         contents.facts = classifier_facts(fitted, self.estimator)
         add_classifier(contents, fitted, parameters, self.vectorizer_ is not None)
         if self.vectorizer is not None:
-            own: dict[str, Any] = {"frozen": True}  # the representation itself is saved
+            saved: dict[str, Any] = {"frozen": True}  # the representation itself is saved
             if not isinstance(self.vectorizer, FrozenEstimator):
                 short = self.vectorizer._short_params()
-                own = {"parameters": encode_parameters(short, SAVING_ADVICE)}
-            contents.settings["vectorizer"] = own
+                saved = {"parameters": encode_parameters(short, SAVING_ADVICE)}
+            contents.settings["vectorizer"] = saved
         return contents
 
     @classmethod
@@ -1076,11 +1076,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if "self_training" not in setting(contents.settings, "parameters", dict):
             model.self_training = False  # saved before there was self-training
         if "vectorizer" in contents.settings:
-            own = setting(contents.settings, "vectorizer", dict)
-            if own.get("frozen") is True:
+            saved = setting(contents.settings, "vectorizer", dict)
+            if saved.get("frozen") is True:
                 model.vectorizer = FrozenEstimator(dcot if vectorizer is None else vectorizer)
             else:
-                model.vectorizer = DCoTVectorizer(**decode_parameters(own))
+                model.vectorizer = DCoTVectorizer(**decode_parameters(saved))
         return model._store(read_classifier(contents, dcot._fitted()), vectorizer, dcot)
 
     # -- scikit-learn -----------------------------------------------------------------------
@@ -1143,8 +1143,8 @@ def _several(chosen: Array, fitted: FittedClassifier, known: Array, unknown: Any
         return (chosen & known[:, None]).astype(int)
     other = () if unknown is None else (unknown,)
     return [
-        tuple(fitted.classes[row].tolist()) if own else other
-        for row, own in zip(chosen, known, strict=True)
+        tuple(fitted.classes[row].tolist()) if is_known else other
+        for row, is_known in zip(chosen, known, strict=True)
     ]
 
 

@@ -143,12 +143,12 @@ def candidates_for(
     ``grid`` replaces values of ``GRID``; its first values replace those of ``dcot`` as the default.
     ``embedded`` says whether there are vectors in addition to dCoT.
     """
-    own = dcot._fit_options()
+    options = dcot._fit_options()
     start = {
-        "noise": own.noise[0],
-        "shrinkage": own.shrinkage[0],
-        "n_prototypes": own.n_prototypes,
-        "features": features_of(own.n_layers, own.output),
+        "noise": options.noise[0],
+        "shrinkage": options.shrinkage[0],
+        "n_prototypes": options.n_prototypes,
+        "features": features_of(options.n_layers, options.output),
         "embedding": 0.0,
     }
     values = {name: (start[name], *(v for v in GRID[name] if v != start[name])) for name in GRID}

@@ -107,9 +107,11 @@ class Scorer:
         normalize, last = settings["normalize"], len(settings["layers"]) - 1
         parts, shared = [], None
         if settings["output"] == "concat":
-            own = np.zeros(len(self.columns))
-            own[columns] = x * settings["input_weight"]
-            parts.append(own * _inverse(np.sqrt(x @ x)) if normalize in ("unit", "shared") else own)
+            words = np.zeros(len(self.columns))
+            words[columns] = x * settings["input_weight"]
+            parts.append(
+                words * _inverse(np.sqrt(x @ x)) if normalize in ("unit", "shared") else words
+            )
         z = x
         for k, layer in enumerate(settings["layers"]):
             coef = arrays[f"coef{k}"]

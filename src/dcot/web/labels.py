@@ -21,7 +21,7 @@ from pathlib import Path
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.runtime.files import create, explained, move_into_place, remove_leftovers, temporary_name
 from dcot.web.documents import Documents
-from dcot.web.formats import Entry, Format, header, read_own, row_of, written
+from dcot.web.formats import Entry, Format, header, read_label_file, row_of, written
 
 if sys.platform != "win32":
     import fcntl
@@ -192,7 +192,7 @@ class LabelStore:
                 f"{self.path} is not UTF-8 (byte {error.start}): save it as UTF-8, or use another "
                 "file for the labels"
             ) from error
-        entries = read_own(text, str(self.path), self.kind)
+        entries = read_label_file(text, str(self.path), self.kind)
         if entries and not text.endswith("\n") and not self._is_whole(entries[-1]):
             entries.pop()
         labels: dict[int, Label] = {}

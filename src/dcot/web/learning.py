@@ -52,8 +52,8 @@ class Prior:
         intercept = np.full(len(classes), -1.0)
         for column, name in enumerate(classes):
             if name in self.classes:
-                own = self.classes.index(name)
-                coef[:, column], intercept[column] = self.coef[:, own], self.intercept[own]
+                known = self.classes.index(name)
+                coef[:, column], intercept[column] = self.coef[:, known], self.intercept[known]
         return coef, intercept
 
     def renamed(self, names: Mapping[str, str]) -> Prior | None:
@@ -201,9 +201,9 @@ def _ridge(features: Array, targets: Array, n: int, n_beside: int) -> tuple[Kern
     The weight of vectors beside dCoT is chosen as in ``DCoTClassifier``.
     """
     split = features.shape[1] - n_beside
-    own, beside = features[:, :split], features[:, split:]
+    meanings, beside = features[:, :split], features[:, split:]
     weights = EMBEDDING_WEIGHTS if n_beside else (1.0,)
-    kernel, more = own @ own.T, beside @ beside.T
+    kernel, more = meanings @ meanings.T, beside @ beside.T
     ridges = [KernelRidge.fit(kernel + weight * more, targets, judged=n) for weight in weights]
     chosen = 0
     if n and n_beside:

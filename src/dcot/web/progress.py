@@ -161,13 +161,13 @@ def _by_class(snapshot: Snapshot) -> list[ClassFigures]:
     predicted = np.bincount(snapshot.best, minlength=len(snapshot.classes))
     figures = []
     for column, name in enumerate(snapshot.classes):
-        own, said = snapshot.codes == column, held_out == column
-        both = int((own & said).sum())
+        labelled, said = snapshot.codes == column, held_out == column
+        both = int((labelled & said).sum())
         figures.append(
             ClassFigures(
                 name,
-                int(own.sum()),
-                both / int(own.sum()) if own.any() else None,
+                int(labelled.sum()),
+                both / int(labelled.sum()) if labelled.any() else None,
                 both / int(said.sum()) if said.any() else None,
                 int(predicted[column]),
             )

@@ -188,9 +188,9 @@ async def _answer(
     send: Send, status: int, message: str, headers: dict[str, str] | None = None
 ) -> None:
     body = message.encode()
-    own = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body))}
+    about_body = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body))}
     start = {"type": "http.response.start", "status": status}
-    await send({**start, "headers": _raw({**HEADERS, **own, **(headers or {})})})
+    await send({**start, "headers": _raw({**HEADERS, **about_body, **(headers or {})})})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -194,7 +194,7 @@ class Session:
             count = self.store.rename(old, new)
             kept = [name for name in self.classes if name != old or new not in self.classes]
             words = (*self.seeds.get(new, ()), *self.seeds.get(old, ()))
-            seeds = {name: own for name, own in self.seeds.items() if name not in (old, new)}
+            seeds = {name: listed for name, listed in self.seeds.items() if name not in (old, new)}
             seeds |= {new: tuple(dict.fromkeys(words))} if words else {}
             names = {given: new if now == old else now for given, now in self.names.items()}
             self._keep([new if name == old else name for name in kept], seeds, names)
@@ -206,9 +206,9 @@ class Session:
         with self._lock:
             if self.counts().get(name):
                 raise InvalidParameterError(f"{name!r} has labels: merge it into another class")
-            seeds = {own: words for own, words in self.seeds.items() if own != name}
+            seeds = {each: words for each, words in self.seeds.items() if each != name}
             names = {given: now for given, now in self.names.items() if now != name}
-            self._keep([own for own in self.classes if own != name], seeds, names)
+            self._keep([each for each in self.classes if each != name], seeds, names)
             self._touch()
 
     def set_seeds(self, name: str, words: Sequence[str]) -> None:
@@ -216,7 +216,7 @@ class Session:
         check_name(name)
         kept = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
         with self._lock:
-            others = {own: given for own, given in self.seeds.items() if own != name}
+            others = {each: given for each, given in self.seeds.items() if each != name}
             seeds = others | ({name: kept} if kept else {})
             self.add_class(name)
             self._keep(self.classes, seeds)
@@ -304,12 +304,12 @@ class Session:
 
         By a classifier that never saw the document.
         """
-        space, labels = self.space, {own: one for own, one in self.labels.items() if own != row}
+        space, labels = self.space, {each: one for each, one in self.labels.items() if each != row}
         assert space is not None
         learned = learn_rows(space.Z, labels, self._start(space))
         if learned is None or not {name, other} <= {*learned.classes}:
             return self.pieces(row, name), self.pieces(row, other)
-        one, two = (learned.coef[:, learned.classes.index(own)] for own in (name, other))
+        one, two = (learned.coef[:, learned.classes.index(each)] for each in (name, other))
         shares = space.shares(row, one - two)
         found = shaded(self.documents.texts[row], lambda words: space.shares_of(words, shares))
         return found, [(text, -share) for text, share in found]
@@ -490,8 +490,8 @@ def _read_side(path: Path) -> dict[str, Any]:
         kept = json.loads(path.read_text(encoding="utf-8"))
         classes = [name for name in kept["classes"] if _is_name(name)]
         words = {
-            str(name): [word for word in own if isinstance(word, str)]
-            for name, own in kept["seed_words"].items()
+            str(name): [word for word in listed if isinstance(word, str)]
+            for name, listed in kept["seed_words"].items()
             if name in classes
         }
         names = {k: v for k, v in kept.get("names", {}).items() if v == "" or v in classes}

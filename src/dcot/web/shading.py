@@ -58,8 +58,8 @@ def all_shaded(counter: TermCounter, parts: Sequence[tuple[str, Mapping[int, flo
     columns = dict(zip(words, _columns(counter, words), strict=True)) if words else {}
 
     def one(text: str, shares: Mapping[int, float]) -> list[Piece]:
-        def of(own: Sequence[str]) -> list[float]:
-            return [sum(shares.get(k, 0.0) for k in columns.get(word, ())) for word in own]
+        def of(names: Sequence[str]) -> list[float]:
+            return [sum(shares.get(k, 0.0) for k in columns.get(word, ())) for word in names]
 
         return shaded(text, of)
 

@@ -122,10 +122,10 @@ class Space:
         """
         components = self.representation.components
         assert components is not None
-        own, beside = np.split(weights, [components.shape[1]])
+        of_terms, beside = np.split(weights, [components.shape[1]])
         vectors = None if self.beside is None else self.beside[[row]]
         document = Documents(self.X[[row]], vectors)
-        shares = term_shares(document.terms, self._wide, components @ own)
+        shares = term_shares(document.terms, self._wide, components @ of_terms)
         of_words = vector_shares(document, self.embedding, beside)[1]
         shares = shares if of_words is None else shares + of_words
         return dict(zip(document.terms.indices.tolist(), shares.tolist(), strict=True))
@@ -226,10 +226,10 @@ def compressed_space(
 def _joined(
     representation: Representation, X: Matrix, embedding: Embedding | None, vectors: Array | None
 ) -> Array:
-    own = np.asarray(representation.transform(X))
+    features = np.asarray(representation.transform(X))
     if embedding is None or vectors is None:
-        return own
-    return np.hstack([own, embedding.features(vectors).astype(own.dtype, copy=False)])
+        return features
+    return np.hstack([features, embedding.features(vectors).astype(features.dtype, copy=False)])
 
 
 def leading_directions(features: Array, generator: np.random.RandomState) -> Array:

@@ -273,8 +273,8 @@ class ExploreApi:
         return {
             "count": len(rows),
             "words": [
-                {"word": explorer.terms[k], "inside": _short(own), "outside": _short(others)}
-                for k, own, others in found
+                {"word": explorer.terms[k], "inside": _short(inside), "outside": _short(outside)}
+                for k, inside, outside in found
             ],
             "documents": reading.rows_listed(explorer, some.tolist(), len(rows))["documents"],
         }

@@ -176,14 +176,14 @@ def _telling(
     The ratio is squared: a rare word says more about a region than a frequent one that is somewhat
     more frequent there.
     """
-    own = inside / max(1, size)
-    others = (everywhere - inside) / max(1, n - size)
+    rate = inside / max(1, size)
+    rate_outside = (everywhere - inside) / max(1, n - size)
     slack = 0.5 / n
-    score = (own - others) * np.log((own + slack) / (others + slack)) ** 2
-    score[own <= others] = 0.0
+    score = (rate - rate_outside) * np.log((rate + slack) / (rate_outside + slack)) ** 2
+    score[rate <= rate_outside] = 0.0
     best = np.argsort(-score, kind="stable")[:k]
     best = best[score[best] > 0]
-    return best, own[best], others[best]
+    return best, rate[best], rate_outside[best]
 
 
 # -- columns ------------------------------------------------------------------------------------

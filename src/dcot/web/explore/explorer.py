@@ -339,8 +339,8 @@ class Explorer:
             {"name": names[k], "probability": round(float(chances[k]), 4)}
             for k in order[:MAX_CLASSES]
         ]
-        own, beside = np.split(weights, [fitted.dcot.n_features])
-        shares = term_shares(document.terms, self._wide, own)
+        of_terms, beside = np.split(weights, [fitted.dcot.n_features])
+        shares = term_shares(document.terms, self._wide, of_terms)
         by_vectors = vector_shares(document, fitted.embedding, beside)[1]
         return Decision(listed, shares if by_vectors is None else shares + by_vectors, why)
 
