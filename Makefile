@@ -30,7 +30,7 @@ test: $(VENV)/.dev chromium  ## lint, type-check and run all tests
 test-integrations: build/integrations/.done  ## run docs/integrations.md against the real packages
 	build/integrations/bin/python -m pytest tests/integrations
 
-mteb: build/mteb/.done  ## run MTEB on corpora at hand; installs PyTorch; writes docs/tables/mteb.md
+mteb: build/mteb/.done  ## run MTEB on local corpora; installs PyTorch; writes docs/tables/mteb.md
 	HF_HUB_OFFLINE=1 build/mteb/bin/python -m tests.integrations.mteb_run
 	build/mteb/bin/python -m pytest tests/integrations/test_mteb.py
 
@@ -71,7 +71,7 @@ lint: $(VENV)/.dev  ## ruff, mypy --strict and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(VENV)/.dev  ## rewrite the code in the house style
+format: $(VENV)/.dev  ## format the code with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -212,8 +212,11 @@ def test_no_cell_is_printed_by_two_pages():
     assert set(titles.values()) == {1}, titles.most_common(3)
     compared = {path.stem.removeprefix("compare-") for path in COMPARED}
     assert compared
+    mteb = (DOCS / "tables" / "mteb.md").read_text().lower()
+    assert "retrieval: same topic" in mteb
     for profile in PROFILES.values():
         assert not compared & set(profile.few_labels)
+        assert not any(f"retrieval: {name}" in mteb for name in profile.collections)
 
 
 QUALITY = re.compile(r"accura|ndcg|\bf1\b", re.I)
