@@ -33,7 +33,7 @@ Kind = Literal["words", "encoder", "given"]
 WORDLLAMA = "wordllama"
 # The vectors of these texts identify an encoder; maximum difference relative to their length.
 PROBES = ("oil", "The committee will meet again on Friday.", "naïve 数据 42")
-DIFFERENCE = 0.02
+MAX_PROBE_DIFFERENCE = 0.02
 _LARGEST = 1e15  # squares of more overflow in single precision
 
 
@@ -363,7 +363,7 @@ def _check_same(encoder: Encoder, fitted: Embedding) -> None:
     same = found.shape == fitted.probes.shape
     if same:
         apart = np.linalg.norm(found - fitted.probes, axis=1)
-        same = bool((apart <= DIFFERENCE * np.linalg.norm(fitted.probes, axis=1)).all())
+        same = bool((apart <= MAX_PROBE_DIFFERENCE * np.linalg.norm(fitted.probes, axis=1)).all())
     if not same:
         raise InvalidParameterError(
             f"{encoder.name} does not give the vectors that the model was fitted on, those of "

@@ -30,7 +30,7 @@ SHARPENING = 2.0
 # All unlabelled documents together have the weight of the labelled ones, at most of this many.
 MAX_WEIGHT = 1000
 # Plain ridge is used if it is better by more than this many standard errors.
-DOUBT = 1.5
+WORSE_STANDARD_ERRORS = 1.5
 # Each labelled document is left out alone, or, if there are more than this, in folds.
 MAX_LEFT_OUT_ALONE, FOLDS = 100, 20
 
@@ -113,7 +113,7 @@ def _is_worse(held_out: Array, plain: Array, targets: Array, counts: Array) -> b
     """Whether fewer held-out documents are right than without self-training."""
     truth = targets.argmax(axis=1)
     wrong = np.array([each.argmax(axis=1) != truth for each in (held_out, plain)], dtype=float)
-    return best_of(wrong, counts, DOUBT) == 1
+    return best_of(wrong, counts, WORSE_STANDARD_ERRORS) == 1
 
 
 def _folds(n: int, generator: Any) -> list[Array]:

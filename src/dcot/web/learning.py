@@ -22,7 +22,7 @@ from dcot.classifier.suggestion import most_informative, uncertainty
 
 Array = NDArray[Any]
 
-POOL = 1000  # documents that are compared when the next ones are chosen
+POOL_DOCUMENTS = 1000  # documents that are compared when the next ones are chosen
 _BLOCK = 50_000  # documents that are classified at a time
 
 
@@ -86,7 +86,7 @@ class Start:
     n_beside: int = 0
 
 
-NOTHING = Start()
+NO_START = Start()
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Snapshot:
         return find_label_issues(self.held_out, targets, self.temperature)
 
 
-def learn(Z: Array, labels: Mapping[int, str], start: Start = NOTHING) -> Snapshot | None:
+def learn(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snapshot | None:
     """Learn from labels and from what is known beside them; None with fewer than two classes.
 
     Parameters
@@ -233,12 +233,14 @@ def choose_next(
     snapshot: Snapshot, Z: Array, among: Array, k: int, generator: np.random.RandomState
 ) -> Array:
     """Rows to label next: uncertain ones that say the most about the others."""
-    if len(among) <= POOL:
+    if len(among) <= POOL_DOCUMENTS:
         pool = among
     else:
         order = among[np.argsort(-snapshot.doubt[among], kind="stable")]
-        doubtful, rest = order[: POOL // 2], order[POOL // 2 :]
-        pool = np.concatenate([doubtful, generator.choice(rest, POOL // 2, replace=False)])
+        doubtful, rest = order[: POOL_DOCUMENTS // 2], order[POOL_DOCUMENTS // 2 :]
+        pool = np.concatenate(
+            [doubtful, generator.choice(rest, POOL_DOCUMENTS // 2, replace=False)]
+        )
     labelled, new = Z[snapshot.rows] * snapshot.scale, Z[pool] * snapshot.scale
     if not len(labelled):  # without any label, one that teaches nothing
         labelled = np.zeros((1, Z.shape[1]), dtype=Z.dtype)
@@ -290,7 +292,7 @@ def expected_gain(
     Z: Array,
     labels: Mapping[int, str],
     drawn: Mapping[int, str],
-    start: Start = NOTHING,
+    start: Start = NO_START,
     more: int = 50,
     draws: int = 8,
     seed: int = 0,
@@ -319,7 +321,7 @@ def expected_gain(
     return _extrapolated(sizes, errors, more) if len(sizes) == 3 else None
 
 
-def learn_rows(Z: Array, labels: Mapping[int, str], start: Start = NOTHING) -> Snapshot | None:
+def learn_rows(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snapshot | None:
     """The same as ``learn``, but only the labelled documents are classified."""
     rows = np.fromiter(labels, dtype=np.intp, count=len(labels))
     learned = learn(Z[rows], dict(enumerate(labels.values())), start)

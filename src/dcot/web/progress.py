@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.web.learning import (
-    NOTHING,
+    NO_START,
     Accuracy,
     Snapshot,
     Start,
@@ -22,10 +22,12 @@ from dcot.web.learning import (
 
 Array = NDArray[Any]
 
-BATCH = 25
-FEWEST = 10  # labels for a first point of the curve, and documents drawn at random for any
+STEP_LABELS = 25
+MIN_MEASURED_LABELS = (
+    10  # labels for a first point of the curve, and documents drawn at random for any
+)
 MAX_POINTS = 24
-MORE = 50  # labels whose gain is predicted
+FORECAST_LABELS = 50  # labels whose gain is predicted
 LITTLE_CHANGE, LITTLE_GAIN = 0.02, 0.01
 
 
@@ -68,8 +70,8 @@ class Progress:
         documents that were drawn at random, by classifiers that never saw them: documents that
         were suggested are more difficult than others.
     drawn : how many documents were drawn at random
-    changed : share of all predictions that the last ``BATCH`` labels changed
-    gain : what ``MORE`` labels would probably add to the accuracy
+    changed : share of all predictions that the last ``STEP_LABELS`` labels changed
+    gain : what ``FORECAST_LABELS`` labels would probably add to the accuracy
     hint : whether to go on, in words
     doubtful : how many labels the others contradict
     """
@@ -87,7 +89,7 @@ class Progress:
 class CurveCache:
     """Classifiers that were learned before, by the labels they were learned from."""
 
-    start: Start = NOTHING
+    start: Start = NO_START
     learned: dict[int, Snapshot | None] = field(default_factory=dict)
 
     def learn(self, Z: Array, items: Sequence[tuple[int, str]], start: Start) -> Snapshot | None:
@@ -105,8 +107,10 @@ def curve_sizes(n: int) -> list[int]:
     >>> curve_sizes(60)
     [10, 25, 50, 60]
     """
-    step = BATCH * max(1, -(-n // (BATCH * MAX_POINTS)))
-    return [size for size in (FEWEST, *range(step, n, step)) if size < n] + [n] * (n >= FEWEST)
+    step = STEP_LABELS * max(1, -(-n // (STEP_LABELS * MAX_POINTS)))
+    return [size for size in (MIN_MEASURED_LABELS, *range(step, n, step)) if size < n] + [n] * (
+        n >= MIN_MEASURED_LABELS
+    )
 
 
 def measure(
@@ -119,9 +123,9 @@ def measure(
 ) -> Progress:
     """All figures for these labels; ``drawn`` are those of documents drawn at random."""
     items = list(labels.items())
-    before = learn(Z, dict(items[:-BATCH]), start) if len(items) > BATCH else None
+    before = learn(Z, dict(items[:-STEP_LABELS]), start) if len(items) > STEP_LABELS else None
     changed = None if before is None else _changed(before, snapshot)
-    gain = expected_gain(Z, labels, drawn, start, MORE)
+    gain = expected_gain(Z, labels, drawn, start, FORECAST_LABELS)
     return Progress(
         _curve(Z, items, drawn, start, cache),
         len(drawn),
@@ -140,7 +144,7 @@ def _curve(
     start: Start,
     cache: CurveCache,
 ) -> list[Point]:
-    if len(drawn) < FEWEST:
+    if len(drawn) < MIN_MEASURED_LABELS:
         return []
     points = []
     for size in curve_sizes(len(items)):
@@ -183,11 +187,13 @@ def stop_hint(n: int, changed: float | None, gain: float | None) -> str:
 of accuracy. You can stop here.'
     """
     if changed is None:
-        return f"{BATCH + 1 - n} more labels until the first hint on when to stop." if n else ""
-    text = f"The last {BATCH} labels changed {100 * changed:.1f} % of the predictions."
+        return (
+            f"{STEP_LABELS + 1 - n} more labels until the first hint on when to stop." if n else ""
+        )
+    text = f"The last {STEP_LABELS} labels changed {100 * changed:.1f} % of the predictions."
     if gain is None:
         return f"{text} Go on: there are too few labels to say what more would add."
-    text += f" Another {MORE} would probably add {100 * gain:.1f} points of accuracy."
+    text += f" Another {FORECAST_LABELS} would probably add {100 * gain:.1f} points of accuracy."
     if changed <= LITTLE_CHANGE and gain <= LITTLE_GAIN:
         return f"{text} You can stop here."
     return f"{text} It is worth going on."

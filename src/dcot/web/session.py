@@ -32,7 +32,7 @@ from dcot.web.shading import Piece, shaded
 from dcot.web.space import Array, Space, learn_space
 
 MAX_CLASSES = 1000
-PLANNED = 30  # documents that are chosen at a time
+QUEUED_DOCUMENTS = 30  # documents that are chosen at a time
 RANDOM_EVERY = 4  # one document in so many is drawn at random, for an honest accuracy
 REFIT_LABELS, REFIT_SECONDS = 5, 0.8  # refit after so many labels, or so long after the last
 LEASE_SECONDS = 600.0
@@ -427,12 +427,15 @@ class Session:
         if not len(among):
             return ()
         if snapshot is None:
-            rows = space.first_documents(among, PLANNED, self._generator)
+            rows = space.first_documents(among, QUEUED_DOCUMENTS, self._generator)
             return tuple((int(row), "first") for row in rows)
         chosen = [
-            int(row) for row in choose_next(snapshot, space.Z, among, PLANNED, self._generator)
+            int(row)
+            for row in choose_next(snapshot, space.Z, among, QUEUED_DOCUMENTS, self._generator)
         ]
-        drawn = [int(row) for row in self._generator.choice(among, PLANNED) if row not in chosen]
+        drawn = [
+            int(row) for row in self._generator.choice(among, QUEUED_DOCUMENTS) if row not in chosen
+        ]
         plan: list[tuple[int, str]] = []
         for place, row in enumerate(chosen):
             if place % RANDOM_EVERY == RANDOM_EVERY - 1 and drawn:

@@ -22,7 +22,7 @@ from dcot.web.schema import integer, record, text
 MAX_TEXT = 100_000  # characters to write
 MAX_FROM = 6  # words beside a prototype
 PROTOTYPES = 10  # of each layer
-LIT = 0.35  # of the best score: less than that does not light up
+MIN_LIT_SHARE = 0.35  # of the best score: less than that does not light up
 
 _WORD = text(200, 1)
 _CLASS = text(1000, 1)
@@ -249,7 +249,7 @@ class ExploreApi:
         explorer = self._ready()
         assert explorer.index is not None
         hits = explorer.index.search(q, n)
-        best = LIT * max((hit.score for hit in hits), default=0.0)
+        best = MIN_LIT_SHARE * max((hit.score for hit in hits), default=0.0)
         rows = [explorer.row_of(hit.id) for hit in hits if hit.score >= best]
         return {"known": bool(hits.known), "rows": rows}
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.cluster import AgglomerativeClustering, KMeans
 
-from dcot.web.explore.projection import REFINED, place
+from dcot.web.explore.projection import MAX_REFINED, place
 
 Array = NDArray[Any]
 
@@ -25,8 +25,8 @@ NAMING_SHARE = 0.05  # of all documents: words that more of them have name no re
 LEVELS = (3, 2, 1)  # regions of the finest level in one of each level, from coarse to fine
 MAX_CATEGORIES = 1000
 MAX_LENGTH = 200  # characters of a category
-NOTHING = 65535  # the code of a missing value
-_FIT = 50_000  # points that regions are found from
+MISSING_CODE = 65535  # the code of a missing value
+MAX_REGION_POINTS = 50_000  # points that regions are found from
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Atlas:
 
 
 def draw_atlas(
-    short: Array, X: Any, terms: Sequence[str], seed: int = 0, refined: int = REFINED
+    short: Array, X: Any, terms: Sequence[str], seed: int = 0, refined: int = MAX_REFINED
 ) -> Atlas:
     """A map of documents: by their principal components, named by their terms, CSR."""
     n = len(short)
@@ -93,7 +93,7 @@ def _regions(
     k = min(MAX_REGIONS, len(rows) // REGION_DOCUMENTS)
     if k < 2 or len(np.unique(points, axis=0)) < k:
         return ()
-    step = -(-len(points) // _FIT)
+    step = -(-len(points) // MAX_REGION_POINTS)
     means = KMeans(k, n_init=1, random_state=seed).fit(points[::step].astype(np.float64))
     fine = means.predict(points.astype(np.float64))
     having = _having(X, rows, fine, k)
@@ -224,7 +224,7 @@ def _column(name: str, values: Sequence[Any], is_class: bool) -> dict[str, Any] 
         return None
     order = [text for text, _ in counts.most_common(MAX_CATEGORIES)]
     place = {text: code for code, text in enumerate(order)}
-    codes = [NOTHING if text is None else place.get(text, NOTHING) for text in texts]
+    codes = [MISSING_CODE if text is None else place.get(text, MISSING_CODE) for text in texts]
     return {
         "name": name,
         "kind": "category",
@@ -236,7 +236,9 @@ def _column(name: str, values: Sequence[Any], is_class: bool) -> dict[str, Any] 
 
 def _scale(name: str, kind: str, numbers: list[Any], low: float, high: float) -> dict[str, Any]:
     spread = (high - low) or 1.0
-    codes = [NOTHING if one is None else round((one - low) / spread * 65534) for one in numbers]
+    codes = [
+        MISSING_CODE if one is None else round((one - low) / spread * 65534) for one in numbers
+    ]
     packed_codes = packed(np.array(codes, dtype="<u2"))
     return {"name": name, "kind": kind, "low": low, "high": high, "codes": packed_codes}
 

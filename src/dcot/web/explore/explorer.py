@@ -24,7 +24,7 @@ from dcot.explain import Reader
 from dcot.explain.neighbours import term_lengths
 from dcot.search import SearchIndex
 from dcot.web.explore.atlas import Atlas, columns_of, draw_atlas, packed
-from dcot.web.explore.projection import REFINED, principal, project
+from dcot.web.explore.projection import MAX_REFINED, principal, project
 from dcot.web.explore.report import Confusion, confusion_of, model_report
 from dcot.web.explore.subject import Corpus, Subject
 from dcot.web.labels import LabelStore, check_name
@@ -34,7 +34,7 @@ from dcot.web.space import in_double_precision, with_layers
 Array = NDArray[Any]
 
 PHASES = ("reading", "indexing", "drawing", "refining", "judging", "ready")
-DRAFT = 4000  # documents that a first map is refined for, while a better one is drawn
+DRAFT_DOCUMENTS = 4000  # documents that a first map is refined for, while a better one is drawn
 BLOCK = 4096  # documents that are classified at a time
 MAX_WORDS = 2000  # on the map of words
 TOO_COMMON = -2.6  # minus idf: words of more than a fifth of the documents are not drawn
@@ -126,12 +126,12 @@ class Explorer:
         if vectors is not None:
             self.best = self._classified()
             short = principal(vectors, seed=self.seed)
-            if draft and len(short) > DRAFT:
-                self._draw(short, DRAFT)
+            if draft and len(short) > DRAFT_DOCUMENTS:
+                self._draw(short, DRAFT_DOCUMENTS)
                 self.phase = "refining"
         self.word_atlas = self._draw_words()
         if short is not None:
-            self._draw(short, REFINED)
+            self._draw(short, MAX_REFINED)
         self.phase = "judging"
         self.confusion = confusion_of(self.subject)
         self.reader = replace(self.reader, lengths=term_lengths(self.reader.layers))
