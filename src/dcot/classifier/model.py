@@ -419,20 +419,26 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             del self.feature_names_in_
         return self
 
+    def _refitted_by_ridge(self, found: FittedClassifier) -> Self:
+        """A copy with another fit, by ridge, on the same representation."""
+        made = copy(self)
+        made.estimator = "ridge"
+        return made._store(found, self.vectorizer_, self.dcot_)
+
     # -- documents --------------------------------------------------------------------------
 
     def _read_new(
         self, documents: Any, unlabelled: Any, dtype: Any
     ) -> tuple[Matrix, int, Array | None]:
         """A matrix of all documents, the number of those with ``y``, and the names of columns."""
-        taster = copy(self)  # scikit-learn stores the columns on it, and the fit may still fail
-        X = taster._validated(documents, reset=True)
+        scratch = copy(self)  # scikit-learn stores the columns on it, and the fit may still fail
+        X = scratch._validated(documents, reset=True)
         n, dtype = X.shape[0], precision(dtype, X.dtype)
         if unlabelled is not None:
-            more = taster._validated(unlabelled, reset=False)
+            more = scratch._validated(unlabelled, reset=False)
             sparse = sp.issparse(X) or sp.issparse(more)
             X = sp.vstack([sp.csr_array(X), sp.csr_array(more)]) if sparse else np.vstack([X, more])
-        return as_documents(X, dtype), n, taster.__dict__.get("feature_names_in_")
+        return as_documents(X, dtype), n, scratch.__dict__.get("feature_names_in_")
 
     def _read(self, documents: Any, vectors: Any = None) -> Documents:
         """Convert documents to terms and vectors, as in ``fit``."""

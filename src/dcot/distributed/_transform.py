@@ -204,15 +204,15 @@ def _check_documents(
 
 
 def _writing(
-    model: Any, partitions: Mapping[int, Partition], folder: Path, options: Options
+    node: Any, partitions: Mapping[int, Partition], folder: Path, options: Options
 ) -> list[Any]:
-    """Return tasks that write partitions."""
+    """Return tasks that write partitions; ``node`` is the model in Dask's graph."""
     from dask import delayed
 
     write, tasks = delayed(_write, pure=False), []
     for number, part in partitions.items():
         what = (options.loader(part), part.inputs, number, str(folder), not part.mark)
-        tasks.append(write(model, *what))
+        tasks.append(write(node, *what))
     return tasks
 
 

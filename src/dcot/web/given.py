@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -128,9 +127,7 @@ def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) 
         labelled_rows=None,
         held_out=HeldOut(rows, targets, held_out),
     )
-    made = copy(model)
-    made.estimator = "ridge"
-    return made._store(learned, model.vectorizer_, model.dcot_)
+    return model._refitted_by_ridge(learned)
 
 
 def _estimate(space: Space, snapshot: Snapshot, targets: NDArray[Any], seed: int) -> Estimate:
