@@ -56,7 +56,7 @@ test-oldest: $(BIN)/python  ## run the tests on the oldest dependencies that pyp
 	.venv-oldest/bin/python -m pytest tests/unit tests/contract tests/comparison -W default \
 	  --numprocesses 2 --dist worksteal --hypothesis-profile ci
 
-fuzz: $(VENV)/.dev  ## change inputs at random for SECONDS (600) a target; guided by coverage where atheris installs
+fuzz: $(VENV)/.dev  ## change inputs at random for SECONDS (600) per target; guided by coverage where atheris installs
 	$(PIP) install --quiet atheris || echo "atheris cannot be installed here: inputs are changed without a guide."
 	for target in readers sgml labels npz manifest matrices texts; do \
 	  $(BIN)/python -m tests.trust.fuzzing $$target $(SECONDS); done

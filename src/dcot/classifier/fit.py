@@ -182,14 +182,14 @@ class FittedClassifier:
             f"Learned from {self.n_documents} documents, {self.n_labelled} of them labelled with "
             f"{len(self.classes)} classes. {verdict}: noise {chosen.noise:g}, shrinkage "
             f"{chosen.shrinkage:g}, {chosen.n_prototypes} prototypes, features: "
-            f"{chosen.features}{self._beside()}. {self.estimate.sentence()}"
+            f"{chosen.features}{self._embedding_text()}. {self.estimate.sentence()}"
         )
 
-    def _beside(self) -> str:
+    def _embedding_text(self) -> str:
         if self.embedding is not None:
             return f", and {self.embedding.describe()}"
         tried = any(row["embedding"] for row in self.cv_results["params"])
-        return ", and no vectors beside them, which did not help" if tried else ""
+        return ", without the embedding, which did not help" if tried else ""
 
 
 @dataclass(frozen=True)

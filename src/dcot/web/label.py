@@ -30,7 +30,7 @@ class LabelOptions:
     host, port : where to listen; without a port the usual one, or a free one
     seed : for everything that is random
     given : a model to start from, as ``given.check_given`` accepts it
-    embedding : vectors to use beside dCoT, as in ``DCoTClassifier``
+    embedding : vectors to use in addition to dCoT, as in ``DCoTClassifier``
     """
 
     labels: Path

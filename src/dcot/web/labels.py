@@ -52,7 +52,7 @@ class Reload:
 
 
 class ConflictError(Exception):
-    """The document has another label than the caller believed."""
+    """The document has another label than the caller expected."""
 
     def __init__(self, row: int, current: Label | None) -> None:
         super().__init__(f"document {row} was labelled meanwhile")
@@ -96,7 +96,7 @@ class LabelStore:
         ----------
         changes : a label by row; "" for a skipped document, None to remove the label
         how : how the documents came to be labelled
-        expected : labels that the caller believes the documents have now
+        expected : labels that the documents have now, as far as the caller knows
 
         Returns
         -------
@@ -110,12 +110,12 @@ class LabelStore:
         """
         changed = self.refresh()
         sent_again = set()  # after a lost answer: they are as wanted already
-        for row, believed in (expected or {}).items():
+        for row, assumed in (expected or {}).items():
             current = self.labels.get(row)
             name = None if current is None else current.name
-            if name not in (believed, changes[row]):
+            if name not in (assumed, changes[row]):
                 raise ConflictError(row, current)
-            if name != believed:
+            if name != assumed:
                 sent_again.add(row)
         changes = {row: name for row, name in changes.items() if row not in sent_again}
         time = datetime.now(UTC).isoformat(timespec="seconds")

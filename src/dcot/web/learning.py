@@ -1,6 +1,6 @@
 """What has been learned from the labels so far: a classifier on the vectors of the documents.
 
-``learn`` takes vectors, labels and what is known beside them (:class:`Start`), and returns a frozen
+``learn`` takes vectors, labels and what else is known (:class:`Start`), and returns a frozen
 :class:`Snapshot`. It takes milliseconds for hundreds of labels, so it is repeated after every few.
 """
 
@@ -71,14 +71,14 @@ class Prior:
 
 @dataclass(frozen=True)
 class Start:
-    """What is known beside the labels.
+    """What is known in addition to the labels.
 
     Attributes
     ----------
     seeds : vectors of each class's seed words; a word is one more document, as in
         ``DCoTClassifier.fit``
     prior : a classifier that was given; what is learned is the difference to its decisions
-    n_beside : so many columns of the vectors, the last, are beside dCoT; their weight is chosen
+    n_beside : number of columns, the last ones, that come from an embedding; their weight is chosen
     """
 
     seeds: Mapping[str, Array] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class Snapshot:
 
 
 def learn(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snapshot | None:
-    """Learn from labels and from what is known beside them; None with fewer than two classes.
+    """Learn from labels and from what else is known; None with fewer than two classes.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def learn(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snaps
 def _ridge(features: Array, targets: Array, n: int, n_beside: int) -> tuple[KernelRidge, Array]:
     """The ridge on n labelled documents and what comes after them, and the scale of the columns.
 
-    The weight of vectors beside dCoT is chosen as in ``DCoTClassifier``.
+    The weight of an embedding is chosen as in ``DCoTClassifier``.
     """
     split = features.shape[1] - n_beside
     meanings, beside = features[:, :split], features[:, split:]

@@ -52,7 +52,7 @@ class ClassFigures:
 
 @dataclass(frozen=True)
 class Point:
-    """The accuracy after so many labels, with its 95 % interval."""
+    """The accuracy after a number of labels, with its 95 % interval."""
 
     labels: int
     value: float
@@ -66,7 +66,7 @@ class Progress:
 
     Attributes
     ----------
-    curve : accuracy on new documents like these, after so many labels. It is measured on the
+    curve : accuracy on new documents like these, by number of labels. It is measured on the
         documents that were drawn at random, by classifiers that never saw them: documents that
         were suggested are more difficult than others.
     drawn : how many documents were drawn at random

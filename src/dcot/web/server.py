@@ -123,7 +123,7 @@ def serve(
 
     A request is handed from thread to thread a few times. Each time it waits for one that computes
     in Python to give way, 5 ms by default: here much less. Answers and the work in the background
-    are computed beside each other, each on one thread.
+    are computed at the same time, each on one thread.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -33,8 +33,8 @@ from dcot.web.space import Array, Space, learn_space
 
 MAX_CLASSES = 1000
 QUEUED_DOCUMENTS = 30  # documents that are chosen at a time
-RANDOM_EVERY = 4  # one document in so many is drawn at random, for an honest accuracy
-REFIT_LABELS, REFIT_SECONDS = 5, 0.8  # refit after so many labels, or so long after the last
+RANDOM_EVERY = 4  # one document in this many is drawn at random, for an unbiased accuracy
+REFIT_LABELS, REFIT_SECONDS = 5, 0.8  # refit after this many labels, or this long after one
 LEASE_SECONDS = 600.0
 PREPARED = 8  # documents that are shaded before they are asked for
 CACHED_TEXTS = 500
@@ -67,7 +67,7 @@ class Session:
     documents, store : the corpus, and the labels with their file
     classes : names, in the order of their keys
     seeds : seed words by class
-    given, embedding : a model to start from, and vectors to use beside dCoT, if there are any
+    given, embedding : a model to start from, and vectors to add to dCoT, if there are any
     space : None until it is learned, or if the documents have no words
     prior : what a given classifier decides; None without one
     names : what its classes are called now; one that was removed is not among them
@@ -315,7 +315,7 @@ class Session:
         return found, [(text, -share) for text, share in found]
 
     def _start(self, space: Space) -> Start:
-        """What is known beside the labels; the same object until something changes."""
+        """What is known in addition to the labels; the same object until something changes."""
         key = (self.seeds, self.names, self.prior)
         if self._begun is None or any(a is not b for a, b in zip(self._begun[0], key, strict=True)):
             prior = None if self.prior is None else self.prior.renamed(self.names)
@@ -488,7 +488,7 @@ class Session:
 
 
 def _read_side(path: Path) -> dict[str, Any]:
-    """The file beside the labels; what is not as it should be is left out."""
+    """The file next to the labels; invalid entries are left out."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         classes = [name for name in kept["classes"] if _is_name(name)]

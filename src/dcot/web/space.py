@@ -47,7 +47,7 @@ class Space:
     representation : from weighted terms to vectors
     X : weighted terms of the documents
     Z : vectors of the documents, documents × directions; columns of ``embedding`` come last
-    embedding : vectors that are used beside dCoT, or None
+    embedding : vectors that are used in addition to dCoT, or None
     beside : vectors of the documents in it, before they are centred and scaled
     """
 
@@ -182,7 +182,7 @@ def learn_vectorizer(texts: Sequence[str], seed: int = 0) -> DCoTVectorizer | No
 def space_of(
     vectorizer: DCoTVectorizer, texts: Sequence[str], seed: int = 0, embedding: Any = None
 ) -> Space:
-    """The documents in the representation of a fitted vectorizer, and vectors beside it."""
+    """The documents in the representation of a fitted vectorizer, and their vectors."""
     X = vectorizer.weigh(texts).tocsr()
     if embedding is None:
         return compressed_space(vectorizer, Documents(X), seed)

@@ -20,7 +20,7 @@ from dcot.web.routes import Download, Failure, Operation
 from dcot.web.schema import integer, record, text
 
 MAX_TEXT = 100_000  # characters to write
-MAX_FROM = 6  # words beside a prototype
+MAX_FROM = 6  # words for a prototype
 PROTOTYPES = 10  # of each layer
 MIN_LIT_SHARE = 0.35  # of the best score: less than that does not light up
 

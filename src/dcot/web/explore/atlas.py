@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 MAX_DRAWN = 1_000_000  # documents; of more, a sample is drawn
 MAX_REGIONS = 64  # at the finest level
-REGION_DOCUMENTS = 25  # at least so many in a region, on average
+REGION_DOCUMENTS = 25  # minimum in a region, on average
 NAMING_SHARE = 0.05  # of all documents: words that more of them have name no region
 LEVELS = (3, 2, 1)  # regions of the finest level in one of each level, from coarse to fine
 MAX_CATEGORIES = 1000

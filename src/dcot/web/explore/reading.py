@@ -41,7 +41,7 @@ class Query:
         return cls.of(explorer, explorer.reader.read([text]))
 
     def shares(self, document: Any) -> tuple[Array, Array]:
-        """Each term of a document and its share in the similarity: by its meaning and by itself."""
+        """Each term of a document and its share in the similarity: by its meaning and as a word."""
         trace = Trace.of(document, self.trace.layers)
         query_weights = np.zeros(document.shape[1])
         query_weights[self.trace.columns] = self.trace.weights
@@ -185,7 +185,7 @@ def _with_dots(pieces: list[Piece], start: int, length: int) -> list[Piece]:
 
 
 def _softened(shares: Array) -> Array:
-    """So that a page shows the words that mean alike beside the words that are the same."""
+    """Make words of similar meaning visible next to words that are the same."""
     return np.sign(shares) * np.abs(shares) ** 0.75
 
 
