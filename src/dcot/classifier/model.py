@@ -28,7 +28,6 @@ from dcot.classifier.embedding import (
     source_of,
 )
 from dcot.classifier.explanation import Explanation, explain_decision
-from dcot.classifier.first_batch import first_rows
 from dcot.classifier.fit import (
     ClassifierOptions,
     FittedClassifier,
@@ -47,7 +46,7 @@ from dcot.classifier.state import (
     read_classifier,
     read_representation,
 )
-from dcot.classifier.suggestion import suggest_rows
+from dcot.classifier.suggestion import first_rows, suggest_rows
 from dcot.core.centred import Matrix, as_documents, check_blocks, precision
 from dcot.core.fit import FittedDCoT, check_weights
 from dcot.core.fit import fit as fit_dcot

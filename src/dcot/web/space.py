@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dcot.classifier.embedding import Documents, Embedding, as_encoder, source_of
 from dcot.classifier.explanation import term_shares, vector_shares
-from dcot.classifier.first_batch import first_batch
+from dcot.classifier.suggestion import first_batch
 from dcot.core.centred import Matrix
 from dcot.core.fit import FittedDCoT
 from dcot.core.layers import Layer

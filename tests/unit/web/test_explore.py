@@ -16,13 +16,13 @@ import dcot
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer, SearchIndex
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.web.documents import Documents
+from dcot.web.explore.api import explore_app
 from dcot.web.explore.atlas import _having, columns_of, draw_atlas
 from dcot.web.explore.explorer import Explorer
 from dcot.web.explore.export import export_page
 from dcot.web.explore.projection import MAX_REFINED, nearest, principal, project
 from dcot.web.explore.reading import Query
 from dcot.web.explore.report import confusion_of
-from dcot.web.explore.run import explore_app
 from dcot.web.explore.subject import Corpus, Subject, learn_subject, subject_of
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access

@@ -1,9 +1,9 @@
-"""What the exploring page asks for, and other programs may."""
+"""The operations of the exploring page, which other programs may call too, and its server."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,10 @@ from dcot.web.explore.report import model_report
 from dcot.web.labels import MAX_NAME
 from dcot.web.routes import Download, Failure, Operation
 from dcot.web.schema import integer, record, text
+from dcot.web.security import Access, App
+from dcot.web.server import application, listen, serve, server_of
 
+VIEWS = ("/", "/write", "/words", "/map", "/documents", "/model")
 MAX_TEXT = 100_000  # characters to write
 MAX_FROM = 6  # words for a prototype
 PROTOTYPES = 10  # of each layer
@@ -336,3 +339,28 @@ def _short(value: Any) -> float:
     0.1235
     """
     return float(f"{float(value):.4g}")
+
+
+# -- the page ---------------------------------------------------------------------------------
+
+
+def explore_app(explorer: Explorer, access: Access) -> App:
+    """The application for an explorer."""
+    return application(ExploreApi(explorer).operations(), "explore.html", VIEWS, access)
+
+
+def run_explore(
+    explorer: Explorer,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    ready: Callable[[Access], None] = lambda access: None,
+) -> None:
+    """Serve the page until interrupted; ``ready`` is called when it can be opened."""
+    listening = listen(host, port)
+    try:
+        access = Access(host, listening.getsockname()[1])
+        explorer.start()
+        serve(server_of(explore_app(explorer, access)), listening, lambda: ready(access))
+    finally:
+        explorer.close()
+        listening.close()
