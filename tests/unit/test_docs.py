@@ -16,6 +16,7 @@ import pytest
 
 from dcot.bench.profiles import PROFILES
 from dcot.bench.report.writing import summary
+from dcot.classifier.selection import INPUT_FROM_LABELS
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXTS = [
@@ -201,6 +202,15 @@ def test_cells_of_a_tutorial():
     cells = runpy.run_path(str(DOCS / "hooks.py"))["cells"]
     found = list(cells('"""# Title"""\n\n# %%\n# Why.\nx = 1\n\n# %%\ny = 2\n'))
     assert found == [("# Title", ""), ("Why.", "x = 1"), ("", "y = 2")]
+
+
+def test_the_number_of_labels_from_which_x_is_a_candidate():
+    pages = {
+        name: " ".join((DOCS / name).read_text().split())
+        for name in ("classifier.md", "defaults.md")
+    }
+    assert f"With {INPUT_FROM_LABELS:,} labels or more, they also decide" in pages["classifier.md"]
+    assert f"With {INPUT_FROM_LABELS:,} labels or more it is a candidate" in pages["defaults.md"]
 
 
 def test_no_cell_is_printed_by_two_pages():

@@ -40,7 +40,7 @@ GRID: dict[str, tuple[Any, ...]] = {
 # Weights of the vectors relative to dCoT, if there are any; the first is the default.
 EMBEDDING_WEIGHTS = (0.5, 1.0, 2.0, 0.0)
 
-EVIDENCE = 3.0
+CLEAR_STANDARD_ERRORS = 3.0
 # Number of labels from which x helps. Leave-one-out would select it with fewer labels.
 INPUT_FROM_LABELS = 1000
 
@@ -340,11 +340,11 @@ def _best(ridges: Sequence[KernelRidge]) -> int:
     return best_of(np.array([ridge.losses for ridge in ridges]), ridges[0].weights)
 
 
-def best_of(losses: Array, weights: Array, evidence: float = EVIDENCE) -> int:
+def best_of(losses: Array, weights: Array, standard_errors: float = CLEAR_STANDARD_ERRORS) -> int:
     """The candidate with the smallest error if it is clearly better than the first; else 0.
 
     ``losses`` are candidates × documents; the first candidate is the default. Another one has to
-    be better by more than ``evidence`` standard errors of the difference.
+    be better by more than ``standard_errors`` standard errors of the difference.
     """
     share = weights / weights.sum()
     means = losses @ share
@@ -353,7 +353,7 @@ def best_of(losses: Array, weights: Array, evidence: float = EVIDENCE) -> int:
     gain = float(share @ difference)
     variance = float(share @ (difference - gain) ** 2)
     error = np.sqrt(variance / max(len(share) - 1, 1))
-    return best if gain > evidence * error else 0
+    return best if gain > standard_errors * error else 0
 
 
 def cv_results(result: SelectionResult, targets: Array, exclusive: bool) -> dict[str, Any]:
