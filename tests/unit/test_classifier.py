@@ -1002,10 +1002,13 @@ def test_wrong_labels_are_found_worst_first(corpus):
 def test_rows_of_label_issues_are_those_that_were_given(corpus):
     X, y = corpus
     given = np.array(y[:40], dtype=object)
+    wrong = [2, 10, 20, 30]
+    given[wrong] = (y[wrong] + 1) % 3
     weights = np.ones(40)
     weights[:5] = 0  # left out
     model = DCoTClassifier(selection="none", random_state=0)
     frame = model.fit(X[:40], given, sample_weight=weights).label_issues()
+    assert {10, 20, 30} & set(frame["document"])
     for row, label in frame.select("document", "label").iter_rows():
         assert row >= 5
         assert label == given[row]
