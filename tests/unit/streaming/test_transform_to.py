@@ -174,7 +174,7 @@ def test_other_texts_are_not_mixed_in(tmp_path, column):
 
     with pytest.raises(RuntimeError):
         model.transform_to(lambda: given(end=True), tmp_path / "z")
-    with pytest.raises(InvalidInputError, match="100 documents were not those"):
+    with pytest.raises(InvalidInputError, match="100 documents were different"):
         model.transform_to(lambda: given(changed=50), tmp_path / "z")
     model.transform_to(given, tmp_path / "z")
     model.transform_to(given, tmp_path / "whole")
