@@ -54,7 +54,7 @@ def row_of(entry: Entry, kind: str) -> str:
 
 
 def header(kind: str) -> str:
-    """What stands before the first entry of a file of this kind."""
+    """The first line of a file of this kind, or nothing."""
     return "" if kind == "jsonl" else ",".join(COLUMNS) + "\n"
 
 
@@ -70,7 +70,7 @@ def written(entries: Iterable[Entry], kind: Format) -> str:
 
 
 def read(data: str, where: str) -> list[Entry]:
-    """Entries of a file of any kind; what it is shows in its first character."""
+    """Entries of a file of any kind, recognised by its first character."""
     data = data.removeprefix("\ufeff")
     start = data.lstrip()[:1]
     if start == "[":

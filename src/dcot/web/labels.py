@@ -1,4 +1,4 @@
-"""The labels of a session: in memory, and in a file that is never behind.
+"""The labels of a session: in memory, and in a file that is always up to date.
 
 A label is on the disk (fsync) before ``set`` returns. A new label is one row at the end of the
 file. Changing or removing one rewrites the file in one atomic step, so that it always has one row
@@ -109,7 +109,7 @@ class LabelStore:
         OutputError : the file cannot be written; nothing is changed
         """
         changed = self.refresh()
-        sent_again = set()  # after a lost answer: they are as wanted already
+        sent_again = set()  # after a lost answer: these have the new label already
         for row, assumed in (expected or {}).items():
             current = self.labels.get(row)
             name = None if current is None else current.name
@@ -132,7 +132,7 @@ class LabelStore:
         return changed
 
     def rename(self, old: str, new: str) -> int:
-        """Give every document of one class to another, new or not; how many there were."""
+        """Move all documents of a class to another, new or existing; return how many."""
         self.refresh()
         after = {
             row: replace(label, name=new) if label.name == old else label

@@ -28,7 +28,7 @@ _BLOCK = 50_000  # documents that are classified at a time
 
 @dataclass(frozen=True)
 class Prior:
-    """A classifier that was given, on the vectors of the documents.
+    """The classifier that labelling started from, on the vectors of the documents.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Prior:
     anchors: Array
 
     def columns(self, classes: Sequence[str]) -> tuple[Array, Array]:
-        """Coefficients and intercept for these classes; one it does not know is never decided."""
+        """Coefficients and intercept for these classes; unknown ones are never predicted."""
         coef = np.zeros((len(self.coef), len(classes)), dtype=self.coef.dtype)
         intercept = np.full(len(classes), -1.0)
         for column, name in enumerate(classes):
@@ -242,7 +242,7 @@ def choose_next(
             [doubtful, generator.choice(rest, POOL_DOCUMENTS // 2, replace=False)]
         )
     labelled, new = Z[snapshot.rows] * snapshot.scale, Z[pool] * snapshot.scale
-    if not len(labelled):  # without any label, one that teaches nothing
+    if not len(labelled):  # no labels: a row of zeros has no effect
         labelled = np.zeros((1, Z.shape[1]), dtype=Z.dtype)
     k = min(k, len(pool))
     chosen = most_informative([new], [labelled], snapshot.doubt[pool], snapshot.alpha, k)
@@ -297,7 +297,7 @@ def expected_gain(
     draws: int = 8,
     seed: int = 0,
 ) -> float | None:
-    """How much accuracy that many more labels would probably add; None with too few to say.
+    """The accuracy that ``more`` labels would probably add; None if there are too few to tell.
 
     Classifiers learn from a quarter, a half and all of the labels. Their errors on the documents
     drawn at random are fitted by a power of the number of labels.
@@ -329,7 +329,7 @@ def learn_rows(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> 
 
 
 def _extrapolated(sizes: Sequence[int], errors: Sequence[float], more: int) -> float:
-    """The fall of the error from the last size to that many more.
+    """The decrease of the error from the last size to ``more`` labels beyond it.
 
     >>> round(_extrapolated([25, 50, 100], [0.4, 0.2, 0.1], 100), 3)
     0.05

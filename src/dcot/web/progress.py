@@ -1,4 +1,4 @@
-"""Honest progress: accuracy after each batch of labels, per class, and when to stop."""
+"""Progress of labelling: accuracy by number of labels and per class, and when to stop."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ from dcot.web.learning import (
 Array = NDArray[Any]
 
 STEP_LABELS = 25
-MIN_MEASURED_LABELS = (
-    10  # labels for a first point of the curve, and documents drawn at random for any
-)
+# Labels before the first point of the curve, and documents drawn at random before any.
+MIN_MEASURED_LABELS = 10
 MAX_POINTS = 24
 FORECAST_LABELS = 50  # labels whose gain is predicted
 LITTLE_CHANGE, LITTLE_GAIN = 0.02, 0.01
@@ -33,7 +32,7 @@ LITTLE_CHANGE, LITTLE_GAIN = 0.02, 0.01
 
 @dataclass(frozen=True)
 class ClassFigures:
-    """How well one class is known.
+    """The accuracy of one class.
 
     Attributes
     ----------
@@ -72,7 +71,7 @@ class Progress:
     drawn : how many documents were drawn at random
     changed : share of all predictions that the last ``STEP_LABELS`` labels changed
     gain : what ``FORECAST_LABELS`` labels would probably add to the accuracy
-    hint : whether to go on, in words
+    hint : whether to label more, in words
     doubtful : how many labels the others contradict
     """
 
@@ -87,7 +86,7 @@ class Progress:
 
 @dataclass
 class CurveCache:
-    """Classifiers that were learned before, by the labels they were learned from."""
+    """Earlier classifiers, by the labels they were fitted on."""
 
     start: Start = NO_START
     learned: dict[int, Snapshot | None] = field(default_factory=dict)
@@ -102,7 +101,7 @@ class CurveCache:
 
 
 def curve_sizes(n: int) -> list[int]:
-    """After how many labels there is a point.
+    """Numbers of labels at which the accuracy is measured.
 
     >>> curve_sizes(60)
     [10, 25, 50, 60]
@@ -180,7 +179,7 @@ def _by_class(snapshot: Snapshot) -> list[ClassFigures]:
 
 
 def stop_hint(n: int, changed: float | None, gain: float | None) -> str:
-    """What the figures say about going on.
+    """Advice on whether to label more.
 
     >>> stop_hint(100, 0.005, 0.002)
     'The last 25 labels changed 0.5 % of the predictions. Another 50 would probably add 0.2 points \

@@ -353,7 +353,7 @@ class Session:
                 model.fit(list(self.documents.texts), y, seed_words=words or None)
             model.save(self.model_path)
             self.saving = Saving("done", f"Saved to {self.model_path}. {model.summary()}")
-        except Exception as error:  # whatever it is, the page has to say it
+        except Exception as error:  # any error is shown on the page
             self.saving = Saving("failed", str(error) or type(error).__name__)
 
     # -- the background ---------------------------------------------------------------------

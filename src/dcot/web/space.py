@@ -60,7 +60,7 @@ class Space:
 
     @property
     def n_beside(self) -> int:
-        """How many columns of ``Z`` are those of the embedding."""
+        """The number of columns of ``Z`` that come from the embedding."""
         return 0 if self.embedding is None else len(self.embedding.mean)
 
     def vectors(self, texts: Sequence[str]) -> Array:
@@ -142,12 +142,12 @@ class Space:
         return [int(k) for k in self.vectorizer.counter_.transform(list(words)).indices]
 
     def shares_of(self, words: Sequence[str], shares: Mapping[int, float]) -> list[float]:
-        """The shares of words as they stand in a text, by the columns of their terms."""
+        """The shares of the words of a text, by the columns of their terms."""
         return shares_of(self.vectorizer.counter_, words, shares)
 
 
 def in_double_precision(layers: Sequence[Layer]) -> tuple[Layer, ...]:
-    """Shares are computed so: layers after the first are converted once, not for each text."""
+    """The representation for shares: layers after the first are converted once, not per text."""
     first, *later = layers
     return (first, *(replace(layer, coef_=layer.coef_.astype(np.float64)) for layer in later))
 

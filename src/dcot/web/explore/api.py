@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from dcot.errors import UnknownTermError
 from dcot.explain import LayerMeaning, Meaning
 from dcot.web.explore import reading
-from dcot.web.explore.atlas import Atlas, telling_terms
+from dcot.web.explore.atlas import Atlas, distinctive_terms
 from dcot.web.explore.explorer import Explorer
 from dcot.web.explore.report import model_report
 from dcot.web.labels import MAX_NAME
@@ -271,7 +271,7 @@ class ExploreApi:
 
     def region(self, mask: str) -> dict[str, Any]:
         rows, explorer = self._chosen(mask), self.explorer
-        found = zip(*telling_terms(explorer.X, rows, 24), strict=True) if len(rows) else ()
+        found = zip(*distinctive_terms(explorer.X, rows, 24), strict=True) if len(rows) else ()
         some = rows[:: max(1, len(rows) // 5)][:5]
         return {
             "count": len(rows),

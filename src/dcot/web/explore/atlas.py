@@ -136,7 +136,7 @@ def _named(
     frequency = np.bincount(X.indices, minlength=X.shape[1])
     for region in np.argsort(-sizes, kind="stable"):
         inside = having[joined == region].sum(axis=0)
-        columns = _telling(inside, int(sizes[region]), frequency, X.shape[0], 24)[0]
+        columns = _distinctive(inside, int(sizes[region]), frequency, X.shape[0], 24)[0]
         rare = columns[frequency[columns] <= max(NAMING_SHARE * X.shape[0], sizes[region])]
         words: list[str] = []
         for word in (terms[column] for column in (rare if len(rare) else columns)):
@@ -160,15 +160,15 @@ def _kin(word: str, other: str) -> bool:
     return word[:length] == other[:length]
 
 
-def telling_terms(X: Any, rows: Array, k: int) -> tuple[Array, Array, Array]:
+def distinctive_terms(X: Any, rows: Array, k: int) -> tuple[Array, Array, Array]:
     """Terms that set documents apart from the others, and the shares of both that have them."""
     n, width = X.shape
     inside = np.bincount(X[rows].indices, minlength=width)
     everywhere = np.bincount(X.indices, minlength=width)
-    return _telling(inside, len(rows), everywhere, n, k)
+    return _distinctive(inside, len(rows), everywhere, n, k)
 
 
-def _telling(
+def _distinctive(
     inside: Array, size: int, everywhere: Array, n: int, k: int
 ) -> tuple[Array, Array, Array]:
     """The same from how many of ``size`` and of all ``n`` documents have each term.

@@ -96,11 +96,11 @@ class Explorer:
         self._thread.start()
 
     def wait(self) -> None:
-        """Until everything is there."""
+        """Wait until everything is computed."""
         self._thread.join()
 
     def close(self) -> None:
-        """Let go of the file of labels."""
+        """Close the file of labels."""
         with self._lock:
             if self._store is not None:
                 self._store.close()
@@ -109,7 +109,7 @@ class Explorer:
     def _prepare(self) -> None:
         try:
             self.prepare(draft=True)
-        except Exception as error:  # whatever it is, the page has to say it
+        except Exception as error:  # any error is shown on the page
             self.problem, self.phase = str(error) or type(error).__name__, "failed"
 
     def prepare(self, draft: bool = False) -> None:
@@ -166,7 +166,7 @@ class Explorer:
 
     def _draw_words(self) -> WordAtlas:
         """A map of the most common words, by what they mean in the last layer."""
-        order = self.telling[:MAX_WORDS]
+        order = self.common_terms[:MAX_WORDS]
         points = project(self.reader.vectors(order.tolist()), seed=self.seed)
         return WordAtlas(order, points)
 
@@ -281,11 +281,11 @@ class Explorer:
         return self.reader.frequency
 
     @cached_property
-    def telling(self) -> Array:
-        """Columns of the terms, the most common first, without those that say nothing."""
+    def common_terms(self) -> Array:
+        """Columns of the terms, the most common first, without those that act as stop words."""
         order = np.argsort(-self.commonness, kind="stable")
-        telling = order[self.commonness[order] < TOO_COMMON]
-        return telling if len(telling) > 50 else order
+        rarer = order[self.commonness[order] < TOO_COMMON]
+        return rarer if len(rarer) > 50 else order
 
     @cached_property
     def _alphabetical(self) -> tuple[list[str], Array]:
@@ -293,9 +293,10 @@ class Explorer:
         return [self.terms[column] for column in order], order
 
     def completions(self, start: str, k: int) -> list[str]:
-        """Terms that begin like this, the most common first; for an empty start, telling ones."""
+        """Terms that begin like this, the most common first; for an empty start, the
+        most common without stop words."""
         if not start:
-            return [self.terms[column] for column in self.telling[:k]]
+            return [self.terms[column] for column in self.common_terms[:k]]
         words, order = self._alphabetical
         low = bisect_left(words, start)
         high = bisect_left(words, start + "\U0010ffff")

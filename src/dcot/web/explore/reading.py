@@ -161,7 +161,7 @@ def listed(explorer: Explorer, found: Iterable[tuple[int, Array, Array]]) -> lis
     for row, columns, shares in found:
         text, start = documents.texts[row], 0
         if len(text) > SNIPPET and len(shares):
-            start = _telling(explorer, text, int(columns[int(np.argmax(shares))]))
+            start = _snippet_start(explorer, text, int(columns[int(np.argmax(shares))]))
         rows.append(row)
         starts.append(start)
         parts.append((text[start : start + SNIPPET], columns, shares))
@@ -189,8 +189,8 @@ def _softened(shares: Array) -> Array:
     return np.sign(shares) * np.abs(shares) ** 0.75
 
 
-def _telling(explorer: Explorer, text: str, column: int) -> int:
-    """Where to begin, so that a word of a long text is seen."""
+def _snippet_start(explorer: Explorer, text: str, column: int) -> int:
+    """Where a snippet begins, so that it contains a word of a long text."""
     place = text.lower().find(explorer.terms[column].lower())
     if place < SNIPPET - 40:
         return 0
