@@ -30,7 +30,7 @@ test: $(VENV)/.dev chromium  ## lint, type-check and run all tests
 test-integrations: build/integrations/.done  ## run docs/integrations.md against the real packages
 	build/integrations/bin/python -m pytest tests/integrations
 
-mteb: build/mteb/.done  ## run MTEB on corpora at hand; installs PyTorch; writes docs/tables/mteb.md
+mteb: build/mteb/.done  ## run MTEB on local corpora; installs PyTorch; writes docs/tables/mteb.md
 	HF_HUB_OFFLINE=1 build/mteb/bin/python -m tests.integrations.mteb_run
 	build/mteb/bin/python -m pytest tests/integrations/test_mteb.py
 
@@ -61,7 +61,7 @@ test-oldest: $(BIN)/python  ## run the tests on the oldest dependencies that pyp
 	  --constraint .venv-oldest/embedding/constraints.txt --editable '.[embedding,tables]' pytest hypothesis pandas
 	.venv-oldest/embedding/bin/python -m pytest tests/unit/test_classifier_embedding.py
 
-fuzz: $(VENV)/.dev  ## change inputs at random for SECONDS (600) a target; guided by coverage where atheris installs
+fuzz: $(VENV)/.dev  ## change inputs at random for SECONDS (600) per target; guided by coverage where atheris installs
 	$(PIP) install --quiet atheris || echo "atheris cannot be installed here: inputs are changed without a guide."
 	for target in readers sgml labels npz manifest matrices texts; do \
 	  $(BIN)/python -m tests.trust.fuzzing $$target $(SECONDS); done
@@ -76,7 +76,7 @@ lint: $(VENV)/.dev  ## ruff, mypy --strict and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(VENV)/.dev  ## rewrite the code in the house style
+format: $(VENV)/.dev  ## format the code with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -40,9 +40,9 @@ from scipy.spatial import cKDTree
 
 from dcot import datasets
 from dcot.web.documents import Documents
+from dcot.web.explore.api import explore_app
 from dcot.web.explore.explorer import PHASES, Explorer
 from dcot.web.explore.projection import nearest, principal, project
-from dcot.web.explore.run import explore_app
 from dcot.web.explore.subject import Corpus, learn_subject
 from dcot.web.security import Access
 from dcot.web.server import listen, serve, server_of

@@ -65,7 +65,7 @@ class Phases:
         self.marks.setdefault(message, []).append((done, time.perf_counter()))
 
     def marginal(self, n: int) -> list[float]:
-        """Seconds a document in each window of the passes."""
+        """Seconds per document in each window of the passes."""
         edges = np.linspace(0, n, WINDOWS + 1)
         whole = np.zeros(WINDOWS)
         for marks in self.marks.values():
@@ -302,7 +302,7 @@ def constants(folder: Path) -> dict[str, float]:
     found["sparse products flop/s"] = 4.0 * X.nnz * V.shape[1] / spent
     found |= factorising()
     found["bytes of text a document"] = texts.n_bytes / n
-    found["terms a document"] = X.nnz / n
+    found["terms per document"] = X.nnz / n
     found["pairs a document"] = pairs / n
     return found
 

@@ -1,4 +1,4 @@
-"""A generated corpus of texts on disk: Zipf words, topics, about fifty words a document."""
+"""A generated corpus of texts on disk: Zipf words, topics, about fifty words per document."""
 
 from __future__ import annotations
 

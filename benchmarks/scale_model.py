@@ -75,7 +75,7 @@ def extrapolation(
 ) -> list[str]:
     """Two ways to fit a billion texts on workers like the machine measured."""
     cores = c["threads"]
-    nnz = c["terms a document"] * n
+    nnz = c["terms per document"] * n
     read = n / (workers * c["read documents/s"])
     vocabulary = read + n / (workers * c["vocabulary documents/s"])
     weigh = read + n / (workers * c["weighted terms and moments documents/s"])

@@ -82,11 +82,11 @@ class _Available:
         self.method, self.check = method, check
         self.__doc__ = method.__doc__
 
-    def __get__(self, model: Any, owner: type[Any]) -> Callable[..., Any]:
-        if model is None:
+    def __get__(self, instance: object, owner: type[object]) -> Callable[..., Any]:
+        if instance is None:
             return self.method
-        self.check(model)
-        return MethodType(self.method, model)
+        self.check(instance)
+        return MethodType(self.method, instance)
 
 
 def available_with(check: Callable[[Any], object]) -> Callable[[Callable[..., Any]], _Available]:

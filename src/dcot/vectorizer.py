@@ -138,8 +138,8 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
             for name in _PARTS:
-                own: dict[str, Any] = getattr(self._part(name), "get_params", dict)()
-                params |= {f"{name}__{key}": value for key, value in own.items()}
+                part_params: dict[str, Any] = getattr(self._part(name), "get_params", dict)()
+                params |= {f"{name}__{key}": value for key, value in part_params.items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -700,13 +700,13 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     def _contents(self, keep_moments: bool) -> Contents:
         dcot, pipeline = self._fitted(), self._pipeline
-        own = self._short_params()
-        if callable(own["prototypes"]) and not keep_moments:
-            own["prototypes"] = dcot.prototypes_.tolist()  # the choice of the function
+        params = self._short_params()
+        if callable(params["prototypes"]) and not keep_moments:
+            params["prototypes"] = dcot.prototypes_.tolist()  # the choice of the function
         contents = Contents(self._saved_as, {})
         contents.settings = {
-            "parameters": encode_parameters({**own, "vocabulary": None}, SAVING_ADVICE),
-            "vocabulary_given": own["vocabulary"] is not None,
+            "parameters": encode_parameters({**params, "vocabulary": None}, SAVING_ADVICE),
+            "vocabulary_given": params["vocabulary"] is not None,
             **pipeline.saved(contents),
             "dcot": dcot._saved_settings(contents, keep_moments),
             "container": output_container(self),

@@ -13,7 +13,7 @@ import pytest
 from tests.unit.web.conftest import texts_and_topics, wait
 
 from dcot.web.documents import Documents
-from dcot.web.explore.run import explore_app
+from dcot.web.explore.api import explore_app
 from dcot.web.label import label_app
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access

@@ -21,8 +21,8 @@ EQUIVALENT = {
     # corruption
     "safe = np.where(self.scale > 0, self.scale, 1.0)": UNUSED,
     # direct
-    "own = scatter if index == len(systems) - 1 else scatter.copy()": COPY,
-    "own = gram if index == len(systems) - 1 else gram.copy()": COPY,
+    "matrix = scatter if index == len(systems) - 1 else scatter.copy()": COPY,
+    "matrix = gram if index == len(systems) - 1 else gram.copy()": COPY,
     "factor, info = potrf(scaled.T, lower=0, overwrite_a=1, clean=0)": LAPACK,
     "factor, info = potrf(matrix.T, lower=0, overwrite_a=1, clean=0)": LAPACK,
     "solution, _ = potrs(factor, right, lower=0, overwrite_b=1)": LAPACK,

@@ -1,4 +1,4 @@
-"""Vectors beside dCoT: from encoders, word vectors or the caller; explained, saved and checked."""
+"""Embeddings: from encoders, word vectors or the caller; explained, saved and checked."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def test_several_labels_and_no_unlabelled_documents_leave_it_out(corpus, monkeyp
     DCoTClassifier(random_state=0, class_weight=None).fit(texts, sets)
 
 
-def test_at_most_so_many_documents_are_predicted(corpus, monkeypatch):
+def test_at_most_this_many_documents_are_predicted(corpus, monkeypatch):
     found, labels = corpus
     monkeypatch.setattr(fitting, "MAX_SAMPLED_DOCUMENTS", 50)
     sizes = []

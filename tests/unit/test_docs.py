@@ -16,6 +16,7 @@ import pytest
 
 from dcot.bench.profiles import PROFILES
 from dcot.bench.report.writing import summary
+from dcot.classifier.selection import INPUT_FROM_LABELS
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXTS = [
@@ -219,6 +220,15 @@ def test_cells_of_a_tutorial():
     assert found == [("# Title", ""), ("Why.", "x = 1"), ("", "y = 2")]
 
 
+def test_the_number_of_labels_from_which_x_is_a_candidate():
+    pages = {
+        name: " ".join((DOCS / name).read_text().split())
+        for name in ("classifier.md", "defaults.md")
+    }
+    assert f"With {INPUT_FROM_LABELS:,} labels or more, they also decide" in pages["classifier.md"]
+    assert f"With {INPUT_FROM_LABELS:,} labels or more it is a candidate" in pages["defaults.md"]
+
+
 def test_no_cell_is_printed_by_two_pages():
     """Titles of tables name their cells; corpora of other tables are not in the experiments."""
     titles: Counter[str] = Counter()
@@ -228,8 +238,11 @@ def test_no_cell_is_printed_by_two_pages():
     assert set(titles.values()) == {1}, titles.most_common(3)
     compared = {path.stem.removeprefix("compare-") for path in COMPARED}
     assert compared
+    mteb = (DOCS / "tables" / "mteb.md").read_text().lower()
+    assert "retrieval: same topic" in mteb
     for profile in PROFILES.values():
         assert not compared & set(profile.few_labels)
+        assert not any(f"retrieval: {name}" in mteb for name in profile.collections)
 
 
 QUALITY = re.compile(r"accura|ndcg|\bf1\b", re.I)

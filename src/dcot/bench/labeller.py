@@ -20,7 +20,7 @@ from dcot.plots import label_curves
 from dcot.runtime.extras import require
 from dcot.runtime.files import write_atomically
 from dcot.runtime.progress import Progress, silent
-from dcot.web.learning import NOTHING, Snapshot, Start, choose_next, learn
+from dcot.web.learning import NO_START, Snapshot, Start, choose_next, learn
 from dcot.web.seeds import seed_vectors
 from dcot.web.session import RANDOM_EVERY
 from dcot.web.space import Space, learn_space
@@ -29,8 +29,8 @@ __all__ = ["run"]
 
 BUDGETS = (10, 25, 50, 100, 200, 400, 800)
 SEED_WORDS = (1, 2, 3, 5, 10)  # per class
-FEW = 3  # of them, before any label
-STEP = 10  # labels between two refits
+FIRST_SEED_WORDS = 3  # of them, before any label
+LABELS_PER_REFIT = 10  # labels between two refits
 Curve = dict[int, list[float]]
 
 
@@ -63,11 +63,11 @@ def run(
         raise InvalidInputError(f"{corpus}: its texts have too few words to learn from")
     most = min(labels, len(texts))
     sizes = [size for size in BUDGETS if size <= most] or [most]
-    few = Start(_seed_words(space, truth, FEW))
+    few = Start(_seed_words(space, truth, FIRST_SEED_WORDS))
     ways = {
-        "at random": (False, NOTHING),
-        f"suggested, {FEW} seed words": (True, few),
-        "suggested": (True, NOTHING),
+        "at random": (False, NO_START),
+        f"suggested, {FIRST_SEED_WORDS} seed words": (True, few),
+        "suggested": (True, NO_START),
     }
     curves: dict[str, Curve] = {}
     for number, (way, (suggested, start)) in enumerate(ways.items()):
@@ -118,7 +118,7 @@ def _curve(
         while len(labels) < size:
             free = np.array([row for row in order if row not in labels])
             snapshot = learn(space.Z, labels, start) if suggested else None
-            wanted = min(STEP, size - len(labels))
+            wanted = min(LABELS_PER_REFIT, size - len(labels))
             chosen = free[:wanted]
             if snapshot is not None:
                 chosen = choose_next(snapshot, space.Z, np.sort(free), wanted, generator)
@@ -142,8 +142,8 @@ def _seed_words(space: Space, truth: list[str], words: int) -> dict[str, Any]:
     share = np.asarray(counts.mean(axis=0)).ravel() + 1e-6
     seeds = {}
     for name in sorted(set(truth)):
-        own = np.asarray(counts[np.flatnonzero(codes == name)].mean(axis=0)).ravel()
-        best = np.argsort(-(own * np.log((own + 1e-6) / share)))[:words]
+        inside = np.asarray(counts[np.flatnonzero(codes == name)].mean(axis=0)).ravel()
+        best = np.argsort(-(inside * np.log((inside + 1e-6) / share)))[:words]
         seeds[name] = [str(space.terms[k]) for k in best]
     return seed_vectors(space, seeds)
 

@@ -129,8 +129,8 @@ def choose(
     compared = order[: sizes[-1]]
     problems = {}
     for size in sizes:
-        own = labels[compared[:size]]
-        problems[size] = targets_of(own)[1], document_weights(own, class_weight)
+        known = labels[compared[:size]]
+        problems[size] = targets_of(known)[1], document_weights(known, class_weight)
     fits: dict[int, list[KernelRidge]] = {size: [] for size in sizes}
     for candidate in candidates:
         kernel = products(candidate.blocks, compared, compared)
@@ -189,8 +189,8 @@ def svm_predictions(
 ) -> Prediction:
     """Predict with a linear SVM on the chosen features; C is chosen by cross-validation."""
     coordinates = Coordinates(choice.candidate.blocks, labelled)
-    own = labels[labelled]
-    weights = document_weights(own, class_weight)
+    known = labels[labelled]
+    weights = document_weights(known, class_weight)
     n = min(len(labelled), SVM_MAX_COMPARED)
     folds = np.arange(n) % SVM_FOLDS  # documents are in a random order
     judged = 1 if n > SVM_ONE_FOLD_FROM else SVM_FOLDS
@@ -201,16 +201,16 @@ def svm_predictions(
             inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             found = fit_svm(
                 coordinates.labelled[inside],
-                own[inside],
+                known[inside],
                 C,
                 weights[inside],
                 coordinates.labelled[outside],
             )
-            total += int(np.sum(found == own[outside]))
+            total += int(np.sum(found == known[outside]))
         return total
 
     best = max(SVM_STRENGTHS, key=correct) if n > 1 else SVM_STRENGTHS[0]
-    predicted = fit_svm(coordinates.labelled, own, best, weights, coordinates.of(test))
+    predicted = fit_svm(coordinates.labelled, known, best, weights, coordinates.of(test))
     return Prediction(predicted, best)
 
 

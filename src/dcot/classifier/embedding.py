@@ -33,7 +33,7 @@ Kind = Literal["words", "encoder", "given"]
 WORDLLAMA = "wordllama"
 # The vectors of these texts identify an encoder; maximum difference relative to their length.
 PROBES = ("oil", "The committee will meet again on Friday.", "naïve 数据 42")
-DIFFERENCE = 0.02
+MAX_PROBE_DIFFERENCE = 0.02
 _LARGEST = 1e15  # squares of more overflow in single precision
 
 
@@ -204,8 +204,8 @@ def as_encoder(given: Any) -> Encoder | None:
 def _wordllama() -> Callable[[list[str]], Any]:
     library = require(WORDLLAMA, "embedding")
     # pass its own folder as the cache, because its default folder may not exist
-    own = Path(library.__file__ or "").parent
-    loaded = library.WordLlama.load(cache_dir=own, disable_download=True)
+    folder = Path(library.__file__ or "").parent
+    loaded = library.WordLlama.load(cache_dir=folder, disable_download=True)
     return loaded.embed  # type: ignore[no-any-return]
 
 
@@ -363,7 +363,7 @@ def _check_same(encoder: Encoder, fitted: Embedding) -> None:
     same = found.shape == fitted.probes.shape
     if same:
         apart = np.linalg.norm(found - fitted.probes, axis=1)
-        same = bool((apart <= DIFFERENCE * np.linalg.norm(fitted.probes, axis=1)).all())
+        same = bool((apart <= MAX_PROBE_DIFFERENCE * np.linalg.norm(fitted.probes, axis=1)).all())
     if not same:
         raise InvalidParameterError(
             f"{encoder.name} does not give the vectors that the model was fitted on, those of "

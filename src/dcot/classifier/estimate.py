@@ -46,13 +46,13 @@ def calibrate(
     if weights.sum() < MIN_CALIBRATION_LABELS:
         return DEFAULT_TEMPERATURE, False
     share = weights / weights.sum()
-    own = ((targets + 1) / 2 * held_out).sum(axis=1)
+    of_label = ((targets + 1) / 2 * held_out).sum(axis=1)
 
     def slope(log_temperature: float) -> float:
         """Derivative of the loss by the temperature, in which the loss is convex."""
         scaled = np.exp(log_temperature) * held_out
         if exclusive:
-            return float(share @ ((softmax(scaled, axis=1) * held_out).sum(axis=1) - own))
+            return float(share @ ((softmax(scaled, axis=1) * held_out).sum(axis=1) - of_label))
         right = targets * held_out
         return -float(share @ (right * expit(-2 * scaled * targets)).mean(axis=1))
 

@@ -250,11 +250,11 @@ def word_shares(
     n_through : maximum number of prototypes for each word
     """
     row = sp.csr_array(X)
-    own, values = row.indices, row.data.astype(np.float64)
+    columns, values = row.indices, row.data.astype(np.float64)
     effect, baseline, direct = _effects(row, dcot.representation, weights)
-    through = dcot.layers[0].coef_[own].astype(np.float64) * effect * values[:, None]
-    straight = direct[own] * values if direct is not None else np.zeros(len(own))
-    vectors = np.zeros(len(own)) if vectors is None else vectors
+    through = dcot.layers[0].coef_[columns].astype(np.float64) * effect * values[:, None]
+    straight = direct[columns] * values if direct is not None else np.zeros(len(columns))
+    vectors = np.zeros(len(columns)) if vectors is None else vectors
     shares = through.sum(axis=1) + straight + vectors
     words = []
     for place in np.argsort(-np.abs(shares), kind="stable"):
@@ -262,11 +262,11 @@ def word_shares(
         parts = [(str(terms[dcot.prototypes[p]]), float(through[place, p])) for p in top]
         words.append(
             WordShare(
-                str(terms[own[place]]),
+                str(terms[columns[place]]),
                 float(shares[place]),
                 float(straight[place]),
                 parts,
-                bool(labelled[own[place]]),
+                bool(labelled[columns[place]]),
                 float(vectors[place]),
             )
         )

@@ -157,8 +157,8 @@ class FittedClassifier:
 
     def decisions(self, documents: Documents) -> Array:
         """Decision values, documents × classes."""
-        own, beside = np.split(self.coef.T, [self.dcot.n_features])
-        found = self.dcot.representation.times(documents.terms, own) + self.intercept
+        weights, beside = np.split(self.coef.T, [self.dcot.n_features])
+        found = self.dcot.representation.times(documents.terms, weights) + self.intercept
         if self.embedding is not None and documents.vectors is not None:
             found += self.embedding.features(documents.vectors) @ beside
         return np.asarray(found)
@@ -185,14 +185,14 @@ class FittedClassifier:
             f"Learned from {self.n_documents} documents, {self.n_labelled} of them labelled with "
             f"{len(self.classes)} classes. {verdict}: noise {chosen.noise:g}, shrinkage "
             f"{chosen.shrinkage:g}, {chosen.n_prototypes} prototypes, features: "
-            f"{chosen.features}{self._beside()}. {self.estimate.sentence()}"
+            f"{chosen.features}{self._embedding_text()}. {self.estimate.sentence()}"
         )
 
-    def _beside(self) -> str:
+    def _embedding_text(self) -> str:
         if self.embedding is not None:
             return f", and {self.embedding.describe()}"
         tried = any(row["embedding"] for row in self.cv_results["params"])
-        return ", and no vectors beside them, which did not help" if tried else ""
+        return ", without the embedding, which did not help" if tried else ""
 
 
 @dataclass(frozen=True)
@@ -228,8 +228,8 @@ class _Training:
     @property
     def targets(self) -> Array:
         """Targets of the labelled documents, followed by those of the seed words."""
-        own = self.labels.targets
-        return own if self.seeds is None else np.vstack([own, self.seeds.targets])
+        targets = self.labels.targets
+        return targets if self.seeds is None else np.vstack([targets, self.seeds.targets])
 
     @property
     def pool_weights(self) -> Array:
@@ -357,15 +357,15 @@ def _prepare(
     check_enough(labels, 0 if seeds is None else len(seeds))
     sampled = evenly_spaced(X.shape[0])
     pool = np.setdiff1d(sampled, labels.labelled)
-    own = np.ones(len(labels.labelled)) if weights is None else weights[labels.labelled]
-    first, counts = without_duplicates(X[labels.labelled], labels.targets, own)
+    label_weights = np.ones(len(labels.labelled)) if weights is None else weights[labels.labelled]
+    first, counts = without_duplicates(X[labels.labelled], labels.targets, label_weights)
     labels, n_labelled = labels.take(first), len(labels.labelled)
-    learned, own = labels, counts
+    learned, label_weights = labels, counts
     if seeds is not None:  # a word has the weight of a document
         learned = replace(labels, targets=np.vstack([labels.targets, seeds.targets]))
-        own = np.concatenate([counts, np.ones(len(seeds))])
-    own = with_class_weights(learned, own, options.class_weight)
-    check_usable(options.estimator, labels, own)
+        label_weights = np.concatenate([counts, np.ones(len(seeds))])
+    label_weights = with_class_weights(learned, label_weights, options.class_weight)
+    check_usable(options.estimator, labels, label_weights)
     judged = np.arange(len(first))
     if len(first) > MAX_SELECTION_LABELS:
         generator = check_random_state(options.random_state)
@@ -375,7 +375,7 @@ def _prepare(
         X,
         weights,
         labels,
-        own,
+        label_weights,
         counts,
         judged,
         pool,
@@ -422,8 +422,8 @@ def _finish(
     tfidf = _tfidf(training, learned.terms, linear, held)
     rows, held_out = training.judged, selection.ridge.held_out
     if linear.rows is not None and linear.held_out is not None:
-        own = linear.rows < len(training.counts)  # documents, not seed words
-        rows, held_out = linear.rows[own], linear.held_out[own]
+        is_document = linear.rows < len(training.counts)  # documents, not seed words
+        rows, held_out = linear.rows[is_document], linear.held_out[is_document]
         by_fold = held_out
     else:
         generator = check_random_state(options.random_state)

@@ -82,7 +82,9 @@ def find_label_issues(held_out: Array, targets: Array, temperature: float) -> La
     chance = probabilities(held_out, temperature, True)
     given, predicted = targets.argmax(axis=1), held_out.argmax(axis=1)
     rows = np.arange(len(targets))
-    own, other = chance[rows, given], chance[rows, predicted]
+    label_chance, best_chance = chance[rows, given], chance[rows, predicted]
     wrong = np.flatnonzero(given != predicted)
-    worst = wrong[np.argsort(own[wrong] - other[wrong], kind="stable")]
-    return LabelIssues(worst, given[worst], predicted[worst], own[worst], other[worst])
+    worst = wrong[np.argsort(label_chance[wrong] - best_chance[wrong], kind="stable")]
+    return LabelIssues(
+        worst, given[worst], predicted[worst], label_chance[worst], best_chance[worst]
+    )

@@ -274,8 +274,8 @@ def check_enough(labels: Labels, n_seeds: int = 0) -> None:
         )
     if labels.kind == "soft" and not np.ptp(labels.targets, axis=0).any():
         raise InvalidInputError(
-            f"all {count} labelled documents have the same probabilities: there is nothing to tell "
-            "classes apart by"
+            f"all {count} labelled documents have the same probabilities, so the classes cannot be "
+            "distinguished: give some documents other labels"
         )
     if not names:
         raise InvalidInputError(

@@ -28,7 +28,6 @@ from dcot.classifier.embedding import (
     source_of,
 )
 from dcot.classifier.explanation import Explanation, explain_decision
-from dcot.classifier.first_batch import first_rows
 from dcot.classifier.fit import (
     ClassifierOptions,
     FittedClassifier,
@@ -47,7 +46,7 @@ from dcot.classifier.state import (
     read_classifier,
     read_representation,
 )
-from dcot.classifier.suggestion import suggest_rows
+from dcot.classifier.suggestion import first_rows, suggest_rows
 from dcot.core.centred import Matrix, as_documents, check_blocks, precision
 from dcot.core.fit import FittedDCoT, check_weights
 from dcot.core.fit import fit as fit_dcot
@@ -419,20 +418,26 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             del self.feature_names_in_
         return self
 
+    def _refitted_by_ridge(self, found: FittedClassifier) -> Self:
+        """A copy with another fit, by ridge, on the same representation."""
+        made = copy(self)
+        made.estimator = "ridge"
+        return made._store(found, self.vectorizer_, self.dcot_)
+
     # -- documents --------------------------------------------------------------------------
 
     def _read_new(
         self, documents: Any, unlabelled: Any, dtype: Any
     ) -> tuple[Matrix, int, Array | None]:
         """A matrix of all documents, the number of those with ``y``, and the names of columns."""
-        taster = copy(self)  # scikit-learn stores the columns on it, and the fit may still fail
-        X = taster._validated(documents, reset=True)
+        scratch = copy(self)  # scikit-learn stores the columns on it, and the fit may still fail
+        X = scratch._validated(documents, reset=True)
         n, dtype = X.shape[0], precision(dtype, X.dtype)
         if unlabelled is not None:
-            more = taster._validated(unlabelled, reset=False)
+            more = scratch._validated(unlabelled, reset=False)
             sparse = sp.issparse(X) or sp.issparse(more)
             X = sp.vstack([sp.csr_array(X), sp.csr_array(more)]) if sparse else np.vstack([X, more])
-        return as_documents(X, dtype), n, taster.__dict__.get("feature_names_in_")
+        return as_documents(X, dtype), n, scratch.__dict__.get("feature_names_in_")
 
     def _read(self, documents: Any, vectors: Any = None) -> Documents:
         """Convert documents to terms and vectors, as in ``fit``."""
@@ -1059,11 +1064,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         contents.facts = classifier_facts(fitted, self.estimator)
         add_classifier(contents, fitted, parameters, self.vectorizer_ is not None)
         if self.vectorizer is not None:
-            own: dict[str, Any] = {"frozen": True}  # the representation itself is saved
+            saved: dict[str, Any] = {"frozen": True}  # the representation itself is saved
             if not isinstance(self.vectorizer, FrozenEstimator):
                 short = self.vectorizer._short_params()
-                own = {"parameters": encode_parameters(short, SAVING_ADVICE)}
-            contents.settings["vectorizer"] = own
+                saved = {"parameters": encode_parameters(short, SAVING_ADVICE)}
+            contents.settings["vectorizer"] = saved
         return contents
 
     @classmethod
@@ -1076,11 +1081,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if "self_training" not in setting(contents.settings, "parameters", dict):
             model.self_training = False  # saved before there was self-training
         if "vectorizer" in contents.settings:
-            own = setting(contents.settings, "vectorizer", dict)
-            if own.get("frozen") is True:
+            saved = setting(contents.settings, "vectorizer", dict)
+            if saved.get("frozen") is True:
                 model.vectorizer = FrozenEstimator(dcot if vectorizer is None else vectorizer)
             else:
-                model.vectorizer = DCoTVectorizer(**decode_parameters(own))
+                model.vectorizer = DCoTVectorizer(**decode_parameters(saved))
         return model._store(read_classifier(contents, dcot._fitted()), vectorizer, dcot)
 
     # -- scikit-learn -----------------------------------------------------------------------
@@ -1143,8 +1148,8 @@ def _several(chosen: Array, fitted: FittedClassifier, known: Array, unknown: Any
         return (chosen & known[:, None]).astype(int)
     other = () if unknown is None else (unknown,)
     return [
-        tuple(fitted.classes[row].tolist()) if own else other
-        for row, own in zip(chosen, known, strict=True)
+        tuple(fitted.classes[row].tolist()) if is_known else other
+        for row, is_known in zip(chosen, known, strict=True)
     ]
 
 

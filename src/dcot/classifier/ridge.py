@@ -145,7 +145,7 @@ def solve_with_left_out(
     inverse = scipy.linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)[0]
     # LAPACK does not set the other triangle
     diagonal = np.array([column[k:] @ column[k:] for k, column in enumerate(inverse.T)])
-    residual = _without_own(alpha * solved, alpha * diagonal, weights)
+    residual = _leave_one_out(alpha * solved, alpha * diagonal, weights)
     return dual, intercept, targets - residual
 
 
@@ -225,11 +225,11 @@ def _by_features(
     share = weights / weights.sum()
     means = np.concatenate([np.asarray(part.T @ share.astype(dtype)) for part in parts])
     centre = share @ targets
-    own = weights.astype(dtype)[:, None]
+    column = weights.astype(dtype)[:, None]
 
     def gather(values: Array) -> Array:
         """Centred featuresᵀ times weighted values of documents."""
-        values = own * values
+        values = column * values
         found = np.vstack([np.asarray(part.T @ values) for part in parts])
         return np.asarray(found - np.multiply.outer(means, values.sum(axis=0)))
 
@@ -244,7 +244,7 @@ def _by_features(
 def _times(parts: Sequence[Matrix], coef: Array) -> Array:
     """Features, in blocks of columns, times coefficients."""
     stops = np.cumsum([part.shape[1] for part in parts])[:-1]
-    products = [part @ own for part, own in zip(parts, np.split(coef, stops), strict=True)]
+    products = [part @ block for part, block in zip(parts, np.split(coef, stops), strict=True)]
     return np.asarray(sum(products))
 
 
@@ -278,10 +278,10 @@ def _left_out(
     """Leave-one-out residuals: target minus prediction for each document."""
     shrunk = alpha / (values + alpha)
     residual = vectors @ (shrunk[:, None] * rotated)
-    return _without_own(residual, spread @ shrunk, centring.root**2)
+    return _leave_one_out(residual, spread @ shrunk, centring.root**2)
 
 
-def _without_own(residual: Array, slack: Array, weights: Array) -> Array:
+def _leave_one_out(residual: Array, slack: Array, weights: Array) -> Array:
     """Leave-one-out residuals from the residuals of the full model.
 
     ``residual`` is that of the weighted documents; ``slack`` is 1 − leverage, without the

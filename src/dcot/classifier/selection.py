@@ -41,7 +41,7 @@ GRID: dict[str, tuple[Any, ...]] = {
 # Weights of the vectors relative to dCoT, if there are any; the first is the default.
 EMBEDDING_WEIGHTS = (0.5, 1.0, 2.0, 0.0)
 
-EVIDENCE = 3.0
+CLEAR_STANDARD_ERRORS = 3.0
 # Number of labels from which x helps. Leave-one-out would select it with fewer labels.
 INPUT_FROM_LABELS = 1000
 
@@ -147,12 +147,14 @@ def candidates_for(
     replaces values of ``GRID``; its first values replace those of ``dcot`` as the default.
     ``embedded`` says whether there are vectors in addition to dCoT.
     """
-    own = dcot._fit_options()
+    options = dcot._fit_options()
     start = {
-        "noise": own.noise[0],
-        "shrinkage": own.shrinkage[0],
-        "n_prototypes": own.n_prototypes,
-        "features": features_of(own.n_layers, "lsi" if own.output == "layers" else own.output),
+        "noise": options.noise[0],
+        "shrinkage": options.shrinkage[0],
+        "n_prototypes": options.n_prototypes,
+        "features": features_of(
+            options.n_layers, "lsi" if options.output == "layers" else options.output
+        ),
         "embedding": 0.0,
     }
     values = {name: (start[name], *(v for v in GRID[name] if v != start[name])) for name in GRID}
@@ -360,11 +362,11 @@ def _best(ridges: Sequence[KernelRidge]) -> int:
     return best_of(np.array([ridge.losses for ridge in ridges]), ridges[0].weights)
 
 
-def best_of(losses: Array, weights: Array, evidence: float = EVIDENCE) -> int:
+def best_of(losses: Array, weights: Array, standard_errors: float = CLEAR_STANDARD_ERRORS) -> int:
     """The candidate with the smallest error if it is clearly better than the first; else 0.
 
     ``losses`` are candidates × documents; the first candidate is the default. Another one has to
-    be better by more than ``evidence`` standard errors of the difference.
+    be better by more than ``standard_errors`` standard errors of the difference.
     """
     share = weights / weights.sum()
     means = losses @ share
@@ -373,7 +375,7 @@ def best_of(losses: Array, weights: Array, evidence: float = EVIDENCE) -> int:
     gain = float(share @ difference)
     variance = float(share @ (difference - gain) ** 2)
     error = np.sqrt(variance / max(len(share) - 1, 1))
-    return best if gain > evidence * error else 0
+    return best if gain > standard_errors * error else 0
 
 
 def cv_results(result: SelectionResult, targets: Array, exclusive: bool) -> dict[str, Any]:

@@ -30,7 +30,7 @@ SHARPENING = 2.0
 # All unlabelled documents together have the weight of the labelled ones, at most of this many.
 MAX_WEIGHT = 1000
 # Plain ridge is used if it is better by more than this many standard errors.
-DOUBT = 1.5
+WORSE_STANDARD_ERRORS = 1.5
 # Each labelled document is left out alone, or, if there are more than this, in folds.
 MAX_LEFT_OUT_ALONE, FOLDS = 100, 20
 
@@ -100,7 +100,7 @@ def self_train(
         without[inside] = plain[inside]
         dual, intercept = first.solve(0, without)
         held_out[:, inside] = systems.left_out(inside, with_guesses(new @ dual + intercept))
-    losses = [counts @ log_losses(own, targets[:judged], counts) for own in held_out]
+    losses = [counts @ log_losses(each, targets[:judged], counts) for each in held_out]
     best = int(np.argmin(losses))
     if judged and _is_worse(held_out[best], plain, targets[:judged], counts):
         dual = np.vstack([ridge.dual, np.zeros((len(pool), targets.shape[1]))])
@@ -112,13 +112,13 @@ def self_train(
 def _is_worse(held_out: Array, plain: Array, targets: Array, counts: Array) -> bool:
     """Whether fewer held-out documents are right than without self-training."""
     truth = targets.argmax(axis=1)
-    wrong = np.array([own.argmax(axis=1) != truth for own in (held_out, plain)], dtype=float)
-    return best_of(wrong, counts, DOUBT) == 1
+    wrong = np.array([each.argmax(axis=1) != truth for each in (held_out, plain)], dtype=float)
+    return best_of(wrong, counts, WORSE_STANDARD_ERRORS) == 1
 
 
 def _folds(n: int, generator: Any) -> list[Array]:
     folds = n if n <= MAX_LEFT_OUT_ALONE else FOLDS
-    return [own for own in np.array_split(generator.permutation(n), folds or 1) if len(own)]
+    return [fold for fold in np.array_split(generator.permutation(n), folds or 1) if len(fold)]
 
 
 class _Systems:

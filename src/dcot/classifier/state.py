@@ -114,7 +114,7 @@ def classifier_facts(fitted: FittedClassifier, estimator: Any) -> list[tuple[str
         ("prototypes", f"{len(dcot.prototypes):,}"),
         ("noise, shrinkage", f"{chosen.noise:g}, {chosen.shrinkage:g} (first layer)"),
         ("features", chosen.features),
-        *([("beside", fitted.embedding.describe())] if fitted.embedding else []),
+        *([("embedding", fitted.embedding.describe())] if fitted.embedding else []),
         ("selection", f"{tried} candidates tried, {kept}"),
         ("learner", str(estimator)),
         *_estimate_facts(estimate),

@@ -4,7 +4,8 @@ The ridge classifier is also a Gaussian process, so the effect of a label is kno
 labelling document i reduces the variance of document j by C_ij² / (C_ii + α), where C is the
 covariance given the labels so far. The value of a document is the sum of these reductions over a
 sample of documents, weighted by their uncertainty, times its own uncertainty. C is updated after
-each selected document, so that the next one is different.
+each selected document, so that the next one is different. Before there are labels (``first_rows``),
+all documents are equally uncertain.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.classifier.embedding import Documents
 from dcot.classifier.fit import FittedClassifier
 from dcot.core.centred import Matrix
+from dcot.core.fit import FittedDCoT
 from dcot.core.representation import products
 from dcot.errors import InvalidInputError
 
@@ -26,6 +29,8 @@ Array = NDArray[Any]
 
 # Number of candidates: each suggestion needs n² memory and time.
 POOL_DOCUMENTS = 2000
+# Share of a document's variance that counts as noise. If it is much smaller, outliers win.
+NOISE_SHARE = 0.3
 
 
 def suggest_rows(documents: Documents, fitted: FittedClassifier, k: int, generator: Any) -> Array:
@@ -40,6 +45,36 @@ def suggest_rows(documents: Documents, fitted: FittedClassifier, k: int, generat
     new, labelled = fitted.features(documents[pool]), fitted.features(fitted.labelled_rows)
     chosen = most_informative(new, labelled, doubt[pool], fitted.alpha, k)
     return np.asarray(pool[chosen])
+
+
+def first_rows(X: Matrix, fitted: FittedDCoT, k: int, generator: Any) -> Array:
+    """Rows of k documents to label first; in a large corpus, from a random sample.
+
+    Documents without known terms come last, because their labels say nothing about others.
+    """
+    known = np.flatnonzero(np.diff(X.indptr) if sp.issparse(X) else X.any(axis=1))
+    pool = known
+    if len(known) > max(POOL_DOCUMENTS, k):
+        pool = np.sort(generator.choice(known, max(POOL_DOCUMENTS, k), replace=False))
+    taken = min(k, len(pool))
+    chosen = pool[first_batch(fitted.representation.parts(X[pool]), taken)] if taken else pool
+    rest = np.setdiff1d(np.arange(X.shape[0]), known)[: k - taken]
+    return np.concatenate([chosen, rest])
+
+
+def first_batch(pool: Sequence[Matrix], k: int) -> Array:
+    """Positions of k rows of ``pool`` that are spread over all of them, the best first.
+
+    Parameters
+    ----------
+    pool : features of the candidates, in blocks of columns
+    k : number of rows
+    """
+    n = pool[0].shape[0]
+    squares = sum(float((part * part).sum()) for part in pool)
+    alpha = NOISE_SHARE * squares / n or 1.0
+    nothing = [np.zeros((1, part.shape[1]), dtype=part.dtype) for part in pool]  # no labels yet
+    return most_informative(pool, nothing, np.ones(n), alpha, k)
 
 
 def uncertainty(decisions: Array, exclusive: bool) -> Array:

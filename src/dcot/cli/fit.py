@@ -208,7 +208,7 @@ def transform(
 ) -> None:
     """Turn documents into features.
 
-    A classifier gives the features that it selected, without the vectors beside them. Documents are
+    A classifier gives the features that it selected, without those of an embedding. Documents are
     read, transformed and written in batches, but a parquet or npz file is kept in memory until the
     end. For a large corpus write .npy or a folder; after an interruption, the same command resumes.
     """

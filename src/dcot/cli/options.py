@@ -194,7 +194,7 @@ K = Annotated[int, option("Show at most this many.", "-k", min=1)]
 WordVectors = Annotated[
     str | None,
     option(
-        "Word vectors to use beside dCoT: a file of word2vec, GloVe or safetensors, or "
+        "Word vectors to add to dCoT: a file of word2vec, GloVe or safetensors, or "
         "wordllama, if it is installed.",
         metavar="FILE|wordllama",
     ),

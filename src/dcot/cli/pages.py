@@ -187,7 +187,7 @@ def explore(
     if export is not None:
         _export(session, explorer, export)
         return
-    from dcot.web.explore.run import run_explore
+    from dcot.web.explore.api import run_explore
 
     def ready(access: Access) -> None:
         _open(session, page, access, f"Explore {found.name}", "read the documents")

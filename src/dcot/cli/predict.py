@@ -53,7 +53,7 @@ def predict(
     keep: Annotated[
         list[str] | None,
         o.option(
-            "Column of the input to keep beside the predictions. Can be repeated.",
+            "Column of the input to copy to the output. Can be repeated.",
             metavar="COLUMN",
         ),
     ] = None,

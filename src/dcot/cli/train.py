@@ -91,7 +91,7 @@ class ClassifierOptions:
     embedding: Annotated[
         str | None,
         _classifier(
-            "Word vectors to use beside dCoT: a word2vec, GloVe or safetensors file, or wordllama "
+            "Word vectors to add to dCoT: a word2vec, GloVe or safetensors file, or wordllama "
             "if it is installed.",
             metavar="FILE|wordllama",
         ),
@@ -146,8 +146,8 @@ def train(
     """Train a classifier from few labels and many documents.
 
     Rows with an empty label count as unlabelled and are still used for training. Settings are
-    chosen by leave-one-out on the labelled documents. The expected accuracy is printed beside that
-    of TF-IDF.
+    chosen by leave-one-out on the labelled documents. The expected accuracy is printed next to
+    that of TF-IDF.
     """
     check_target(output, "DCoTClassifier")
     source = Corpus(corpus, reading, labels, part="train")
@@ -246,7 +246,7 @@ def _evaluate(
 
 
 def note_doubtful_labels(session: Session, labels: list[Any], column: str | None) -> None:
-    """Note possible mistakes: "NA" as a label, "Oil" beside "oil", a single document of a class."""
+    """Note possible mistakes: the label "NA", "Oil" and "oil", a class with a single document."""
     flat = [one for label in labels for one in (label if isinstance(label, list) else [label])]
     counts = Counter(one for one in flat if one is not None)
     for name, count in counts.items():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dcot.core.centred import Centred, Matrix
 from dcot.core.corruption import System
 from dcot.core.layers import DocumentsInMemory, Layer, OutputMoments, stack_layers
-from dcot.core.moments import LONGEST, SHORTEST, Moments
+from dcot.core.moments import MAX_LENGTH, MIN_LENGTH, Moments
 from dcot.core.options import FitOptions
 from dcot.core.plan import Plan, plan_in_memory
 from dcot.core.representation import Representation
@@ -237,20 +237,20 @@ def check_moments(moments: Moments, dtype: Any, options: FitOptions) -> None:
     dtype = np.dtype(dtype)
     lengths = np.sqrt(moments.squares[moments.document_frequency > 0])
     advice = "rescale X" + (", or use dtype='float64'" if dtype == np.float32 else "")
-    if not lengths.max() <= LONGEST[dtype]:
+    if not lengths.max() <= MAX_LENGTH[dtype]:
         raise InvalidInputError(
             f"the values of X, times their sample_weight, are too large for {dtype}: the root of "
-            f"the sum of squares of a column is {lengths.max():.2g}, at most {LONGEST[dtype]:g} is "
-            f"possible; {advice}"
+            f"the sum of squares of a column is {lengths.max():.2g}, at most "
+            f"{MAX_LENGTH[dtype]:g} is possible; {advice}"
         )
     # With shrinkage or ridge, columns of tiny values count as nearly empty; otherwise they are
     # scaled up.
     alone = options.shrinkage[0] == 0 and options.ridge == 0
     shortest = lengths.min() if alone else lengths.max()
-    if shortest < SHORTEST[dtype]:
+    if shortest < MIN_LENGTH[dtype]:
         raise InvalidInputError(
             f"the values of X, times their sample_weight, are too small for {dtype}: the root of "
-            f"the sum of squares of a column is {shortest:.2g}, at least {SHORTEST[dtype]:g} is "
+            f"the sum of squares of a column is {shortest:.2g}, at least {MIN_LENGTH[dtype]:g} is "
             f"needed; {advice}"
         )
 

@@ -20,7 +20,7 @@ Array = NDArray[Any]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 ROWS = 64
-MANY = 64  # a term in more documents of a batch is summed in a separate buffer first
+FREQUENT_DOCUMENTS = 64  # a term in more documents of a batch is summed in a separate buffer first
 
 
 def _compiled(function: Kernel) -> Kernel:
@@ -236,7 +236,7 @@ def add_scatter(
         for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
             term = start + i
             begin, end = t_indptr[term], t_indptr[term + 1]
-            many = end - begin > MANY
+            many = end - begin > FREQUENT_DOCUMENTS
             row = aside if many else out[i]
             for k in range(begin, end):
                 document, value = t_indices[k], t_data[k]

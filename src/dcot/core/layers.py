@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dcot.core.centred import Centred, Matrix, centre_scatter, gram_lower, times
 from dcot.core.corruption import Solution, System
-from dcot.core.moments import SHORTEST, Moments
+from dcot.core.moments import MIN_LENGTH, Moments
 from dcot.core.options import FitOptions
 from dcot.core.solvers import direct
 from dcot.errors import InvalidInputError
@@ -113,7 +113,7 @@ class OutputMoments:
         mean = np.asarray(mean, dtype=np.float64)
         squares = np.einsum("ii->i", scatter).astype(np.float64) + n * mean**2
         # outputs that are too small to compute with count as zero
-        squares = np.where(squares < SHORTEST[scatter.dtype] ** 2, 0.0, squares)
+        squares = np.where(squares < MIN_LENGTH[scatter.dtype] ** 2, 0.0, squares)
         return cls(Moments(n, n * mean, squares, np.zeros_like(mean)), scatter)
 
     def after(self, layer: Layer) -> OutputMoments:

@@ -19,8 +19,8 @@ from dcot.errors import InvalidInputError
 Array = NDArray[Any]
 
 # Limits of the length √Σx² of a column, so that squares and products stay in range.
-SHORTEST = {np.dtype(np.float32): 1e-15, np.dtype(np.float64): 1e-140}
-LONGEST = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e140}
+MIN_LENGTH = {np.dtype(np.float32): 1e-15, np.dtype(np.float64): 1e-140}
+MAX_LENGTH = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e140}
 
 
 @dataclass

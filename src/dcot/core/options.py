@@ -204,7 +204,7 @@ def _explicit(choice: Any, n_terms: int, names: Array | None) -> Array:
     elif wanted.dtype.kind == "b":
         if len(wanted) != n_terms or not wanted.any():
             raise InvalidParameterError(
-                f"a mask of prototypes must have {n_terms} entries, one a term, not all False"
+                f"a mask of prototypes must have {n_terms} entries, one per term, not all False"
             )
         wanted = np.flatnonzero(wanted)
     elif wanted.dtype.kind not in "iu":

@@ -26,16 +26,16 @@ Array = NDArray[Any]
 
 # Operations per second and thread, measured with benchmarks/speed.py. Only their ratios matter
 # for the choice, and these differ far less between machines than the rates themselves.
-DENSE = 60e9  # factorising and solving, float32; half of it in float64
-SPARSE = 8e9  # sparse times dense with the vector work of an iteration, float32; half in float64
-SCATTERED = 1.2e9  # additions into a dense Gram matrix
+DENSE_RATE = 60e9  # factorising and solving, float32; half of it in float64
+SPARSE_RATE = 8e9  # sparse × dense with the vector work of an iteration, float32; half in float64
+GRAM_RATE = 1.2e9  # additions into a dense Gram matrix
 SETUP_SECONDS = 2e-3  # fixed cost of every solver
 FREE_DIRECT_SECONDS = 0.005  # a direct solver that takes no longer is always used: it is exact
 LOOK_AHEAD_SECONDS = 0.05  # below this, looking ahead costs more than it can save
 # Measured with ``python -m benchmarks.scale constants``; operations per second and thread.
-PAIRS = 0.06e9  # pairs of terms added to a scatter matrix in panels
-SPARSE_PAIRS = 0.04e9  # the same to a sparse one
-READ = 30e6  # values of a matrix read and checked, if no pass was timed
+PAIR_RATE = 0.06e9  # pairs of terms added to a scatter matrix in panels
+SPARSE_PAIR_RATE = 0.04e9  # the same to a sparse one
+READ_RATE = 30e6  # values of a matrix read and checked, if no pass was timed
 # Memory for a batch of texts and its weighted terms; and with its products.
 TEXT_BYTES = 30e6
 BATCH_BYTES = TEXT_BYTES + 2 * BLOCK_BYTES
@@ -180,15 +180,15 @@ def seconds_in_memory(solver: str, centred: Centred, shape: Shape, iterations: i
     speed = n_threads() * 4 / shape.itemsize
     result = 3 * shape.n_systems * shape.result / 5e9
     if solver == "cg":
-        work = 4.0 * shape.nnz * shape.r * (iterations + 0.5) / (SPARSE * speed)
+        work = 4.0 * shape.nnz * shape.r * (iterations + 0.5) / (SPARSE_RATE * speed)
         return work + result + SETUP_SECONDS
     by_documents = solver == "dual"
     matrix = centred.X if by_documents else centred.transpose
     size = shape.n if by_documents else shape.d
     flops = size**3 / 3 + 2.0 * size**2 * shape.r  # a factorisation, and solving with it
-    fill = gram_work(matrix) / (SCATTERED * n_threads()) + 3.0 * size**2 * shape.itemsize / 8e9
+    fill = gram_work(matrix) / (GRAM_RATE * n_threads()) + 3.0 * size**2 * shape.itemsize / 8e9
     # small factorisations are slower per operation
-    dense = shape.n_systems * flops / (DENSE * speed) * (1 + 800 / size)
+    dense = shape.n_systems * flops / (DENSE_RATE * speed) * (1 + 800 / size)
     return fill + dense + result + SETUP_SECONDS
 
 
@@ -276,17 +276,17 @@ def meetings(frequency: Array, n: float) -> float:
 def pass_plans(corpus: CorpusSize, r: int, itemsize: int, noise: float) -> list[Plan]:
     """Return a plan for every way to fit in passes, with its predicted cost."""
     d, s, threads = corpus.d, itemsize, n_threads()
-    dense, sparse = DENSE * threads * 4 / s, SPARSE * threads * 4 / s
+    dense, sparse = DENSE_RATE * threads * 4 / s, SPARSE_RATE * threads * 4 / s
     half, block = d * (d + PANEL) / 2.0 * s, float(d) * r * s
-    read = corpus.pass_seconds if corpus.pass_seconds is not None else corpus.nnz / READ
+    read = corpus.pass_seconds if corpus.pass_seconds is not None else corpus.nnz / READ_RATE
     if noise / (1 - noise) <= SMALLEST_SHIFT:
-        fill = read + corpus.pairs / (PAIRS * threads)
+        fill = read + corpus.pairs / (PAIR_RATE * threads)
         # an eigendecomposition costs about twenty factorisations, in double precision
-        fixed = 9.0 * d**3 * 2 / (DENSE * threads)
+        fixed = 9.0 * d**3 * 2 / (DENSE_RATE * threads)
         memory = float(d) * d * (2 * s + 24) + 2 * block + BATCH_BYTES
         return [Plan("dense", "least norm", memory, fill + fixed, fixed, 1, r)]
     steps = int(np.ceil(5 / noise))
-    fill = read + corpus.pairs / (PAIRS * threads)
+    fill = read + corpus.pairs / (PAIR_RATE * threads)
     factor = (d**3 / 3 + 2.0 * d * d * r) / dense
     direct = half + 2 * block + 1.0 * d * min(r, COLUMNS) * s
     found = [Plan("packed", "cholesky", direct, fill + factor, factor, 1, r)]
@@ -294,7 +294,7 @@ def pass_plans(corpus: CorpusSize, r: int, itemsize: int, noise: float) -> list[
     fixed = steps * 2.0 * d * d * r / dense
     found.append(Plan("packed", "cg", half + rest, fill + fixed, fixed, 1, r))
     cells = 2 * corpus.cells
-    fill = read + corpus.pairs / SPARSE_PAIRS  # on one thread
+    fill = read + corpus.pairs / SPARSE_PAIR_RATE  # on one thread
     fixed = steps * 2 * cells * r / sparse
     memory = 2 * cells * (4 + s) + rest
     found.append(Plan("sparse", "cg", memory, fill + fixed, fixed, 1, r))
@@ -346,7 +346,7 @@ def narrowed(plan: Plan, corpus: CorpusSize, itemsize: int, budget: float) -> Pl
     sweeps = -(-plan.width // width)
     memory = result + width * column + BATCH_BYTES
     passes = 1 + sweeps * (plan.passes - 1)
-    read = corpus.pass_seconds if corpus.pass_seconds is not None else corpus.nnz / READ
+    read = corpus.pass_seconds if corpus.pass_seconds is not None else corpus.nnz / READ_RATE
     seconds = plan.seconds + (passes - plan.passes) * read
     return replace(plan, memory=memory, seconds=seconds, passes=passes, width=width)
 

@@ -21,7 +21,7 @@ from dcot.datasets._corpora import (
     load_r52,
 )
 from dcot.datasets._corpus import Corpus
-from dcot.datasets._own import load_folder, load_table
+from dcot.datasets._local import load_folder, load_table
 from dcot.datasets._reuters import load_reuters_matrix, load_reuters_text
 from dcot.errors import InvalidParameterError
 

@@ -242,12 +242,12 @@ def _groups(sums: Sequence[Sum]) -> list[list[Sum]]:
     groups: list[list[Sum]] = [[]]
     size = 0.0
     for one in sums:
-        own = largest(one)
-        if groups[-1] and size + own > GROUP_BYTES:
+        bytes_of_sum = largest(one)
+        if groups[-1] and size + bytes_of_sum > GROUP_BYTES:
             groups.append([])
             size = 0.0
         groups[-1].append(one)
-        size += own
+        size += bytes_of_sum
     return groups
 
 

@@ -144,14 +144,14 @@ def merge(sums: Any, parts: list[Part]) -> Part:
         if part.totals is None:
             continue
         if whole.totals is None:
-            whole.totals = [_own(total) for total in part.totals]
+            whole.totals = [_copied(total) for total in part.totals]
             continue
         pairs = zip(sums.value, whole.totals, part.totals, strict=True)
         whole.totals = [one.merge(left, right) for one, left, right in pairs]
     return whole
 
 
-def _own(total: Any) -> Any:
+def _copied(total: Any) -> Any:
     """Return a copy that may be changed, because results of other tasks must not change."""
     if isinstance(total, list):  # its items are replaced, never changed
         return list(total)

@@ -202,25 +202,25 @@ class _Nodes:
     made: dict[Any, Any] = field(default_factory=dict)
 
     def partition(self, name: str, key: Any) -> Partition:
-        own, wanted = self._reach(key, into_outside=False)
-        recipe = Recipe({one: self.tasks[one] for one in own}, key, wanted)
+        inside, wanted = self._reach(key, into_outside=False)
+        recipe = Recipe({one: self.tasks[one] for one in inside}, key, wanted)
         futures = [future for one in wanted for future in self._futures(one)]
         return Partition(name, recipe, inputs=[self._node(one) for one in wanted], futures=futures)
 
     def _reach(self, key: Any, into_outside: bool) -> tuple[list[Any], list[Any]]:
         """Return the tasks that ``key`` depends on, and the outside tasks that they need."""
-        own, wanted, todo, seen = [], [], [key], {key}
+        reached, wanted, todo, seen = [], [], [key], {key}
         while todo:
             one = todo.pop()
             if one in self.outside and not into_outside:
                 wanted.append(one)
                 continue
-            own.append(one)
+            reached.append(one)
             for need in self.needs[one]:
                 if need not in seen:
                     seen.add(need)
                     todo.append(need)
-        return own, wanted
+        return reached, wanted
 
     def _node(self, key: Any) -> Any:
         """Return a Dask object for an outside task."""
@@ -228,9 +228,9 @@ class _Nodes:
         from dask.delayed import Delayed
 
         if key not in self.made:
-            own, _ = self._reach(key, into_outside=True)
-            if self.held.intersection(own):
-                self.made[key] = Delayed(key, {one: self.tasks[one] for one in own})
+            reached, _ = self._reach(key, into_outside=True)
+            if self.held.intersection(reached):
+                self.made[key] = Delayed(key, {one: self.tasks[one] for one in reached})
             else:
                 recipe = Recipe({key: self.tasks[key]}, key, self.needs[key])
                 inputs = [self._node(one) for one in self.needs[key]]
@@ -239,8 +239,8 @@ class _Nodes:
         return self.made[key]
 
     def _futures(self, key: Any) -> list[Any]:
-        own, _ = self._reach(key, into_outside=True)
-        return [future for one in own for future in _futures_in(self.tasks[one])]
+        reached, _ = self._reach(key, into_outside=True)
+        return [future for one in reached for future in _futures_in(self.tasks[one])]
 
 
 def _futures_in(task: Any) -> list[Any]:

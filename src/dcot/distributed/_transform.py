@@ -195,24 +195,24 @@ def _check_documents(
     for number, part in partitions.items():
         if number not in rows or part.mark:
             continue
-        noted = _noted(folder, number)
-        if noted is None:
+        recorded = _recorded_checksum(folder, number)
+        if recorded is None:
             del rows[number]
         else:
-            tasks.append(check(options.loader(part), part.inputs, noted, str(folder)))
+            tasks.append(check(options.loader(part), part.inputs, recorded, str(folder)))
     compute(tasks, options)
 
 
 def _writing(
-    model: Any, partitions: Mapping[int, Partition], folder: Path, options: Options
+    node: Any, partitions: Mapping[int, Partition], folder: Path, options: Options
 ) -> list[Any]:
-    """Return tasks that write partitions."""
+    """Return tasks that write partitions; ``node`` is the model in Dask's graph."""
     from dask import delayed
 
     write, tasks = delayed(_write, pure=False), []
     for number, part in partitions.items():
         what = (options.loader(part), part.inputs, number, str(folder), not part.mark)
-        tasks.append(write(model, *what))
+        tasks.append(write(node, *what))
     return tasks
 
 
@@ -241,12 +241,12 @@ def _check_same(folder: Path, record: Path, model: str, partitions: list[Mark]) 
     again = "or set overwrite=True to start again"
     try:
         begun = json.loads(record.read_text(encoding="utf-8"))
-        began_with, noted = begun["model"], begun["partitions"]
+        began_with, recorded = begun["model"], begun["partitions"]
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidInputError(
             f"{record} is damaged: set overwrite=True to start again"
         ) from error
-    if not isinstance(noted, list) or not all(_is_mark(one) for one in noted):
+    if not isinstance(recorded, list) or not all(_is_mark(one) for one in recorded):
         raise InvalidInputError(
             f"{folder} was begun by an older version of dcot, which did not record what the "
             "partitions were: set overwrite=True to start again"
@@ -255,13 +255,13 @@ def _check_same(folder: Path, record: Path, model: str, partitions: list[Mark]) 
         raise InvalidParameterError(
             f"{folder} was begun with another model: resume with that one, {again}"
         )
-    if len(noted) != len(partitions):
+    if len(recorded) != len(partitions):
         raise InvalidInputError(
-            f"{folder} was begun with {len(noted):,} partitions, and now there are "
+            f"{folder} was begun with {len(recorded):,} partitions, and now there are "
             f"{len(partitions):,}: give the same ones, {again}"
         )
     # the same file may have another name now: compare only the digests
-    for before, (name, now) in zip(noted, partitions, strict=True):
+    for before, (name, now) in zip(recorded, partitions, strict=True):
         if before[-1] != now:
             raise InvalidInputError(
                 f"{folder} was begun with other documents: {name} is another file or column, or "
@@ -285,24 +285,24 @@ def _rows_there(folder: Path) -> dict[int, int]:
     return rows
 
 
-def _note(folder: Path, number: int) -> Path:
+def _checksum_file(folder: Path, number: int) -> Path:
     """Return the path of the file with the checksum of a partition's documents."""
     return folder / f".part-{number:06d}.json"
 
 
-def _noted(folder: Path, number: int) -> int | None:
+def _recorded_checksum(folder: Path, number: int) -> int | None:
     """Return the recorded checksum of a partition's documents, or None."""
     try:
-        found = json.loads(_note(folder, number).read_text(encoding="utf-8"))
+        found = json.loads(_checksum_file(folder, number).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return found if type(found) is int else None
 
 
-def _check_same_documents(loader: Loader, inputs: list[Any], noted: int, folder: str) -> None:
+def _check_same_documents(loader: Loader, inputs: list[Any], recorded: int, folder: str) -> None:
     """A task that compares the documents of a partition with those of its written features."""
     documents = loader.load(inputs)
-    if not isinstance(documents, Failed) and checksum(documents) != noted:
+    if not isinstance(documents, Failed) and checksum(documents) != recorded:
         raise InvalidInputError(
             f"{folder} was begun with other documents: {loader.name} has changed since; give the "
             "same ones, or set overwrite=True to start again"
@@ -325,9 +325,14 @@ def _explained(path: Path, advice: str) -> Iterator[None]:
 
 
 def _write(
-    model: Shared, loader: Loader, inputs: list[Any], number: int, folder: str, noting: bool
+    model: Shared,
+    loader: Loader,
+    inputs: list[Any],
+    number: int,
+    folder: str,
+    record_checksum: bool,
 ) -> int | Failed:
-    """A task that writes the features of a partition and, with ``noting``, a checksum."""
+    """A task that writes the features of a partition and, with ``record_checksum``, a checksum."""
     import polars as pl
 
     documents = loader.load(inputs)
@@ -344,8 +349,10 @@ def _write(
         "fix the problem, and the same call makes those that are missing"
     )
     with _explained(target, advice):
-        if noting:
-            write_atomically(_note(Path(folder), number), json.dumps(checksum(documents)).encode())
+        if record_checksum:
+            write_atomically(
+                _checksum_file(Path(folder), number), json.dumps(checksum(documents)).encode()
+            )
         with atomic_file(target) as file:
             write_parquet(pl.DataFrame(columns), file, compression="lz4")
     return n

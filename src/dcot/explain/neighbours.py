@@ -74,8 +74,8 @@ def _by_comparing_all(layers: Sequence[Layer], column: int, weigh: Weigh) -> Arr
     for values in _blocks(layers, weigh):
         products.append(values @ target)
         lengths.append(_lengths(values))
-    own = float(np.linalg.norm(target))
-    return _ratio(np.concatenate(products), np.concatenate(lengths), own)
+    length = float(np.linalg.norm(target))
+    return _ratio(np.concatenate(products), np.concatenate(lengths), length)
 
 
 def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> Array:
@@ -87,10 +87,10 @@ def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> Array:
     """
     coef = layers[0].coef_
     target = _deepened(coef[column], layers)
-    own = float(np.linalg.norm(target))
+    length = float(np.linalg.norm(target))
     products = coef @ _back(target, layers)
     shortest = _lengths(coef @ _back(_leading(layers), layers))
-    bounds = _bounds(products, shortest, own)
+    bounds = _bounds(products, shortest, length)
     order = np.argsort(-bounds, kind="stable")
     exact = np.full(len(coef), -np.inf)
     for start in range(0, len(order), TERMS_PER_STEP):
@@ -98,7 +98,7 @@ def _by_bounds(layers: Sequence[Layer], column: int, k: int) -> Array:
         # k + 1, because the term itself is among the best; ties continue
         if start >= k and np.sort(exact)[-k - 1] > bounds[some[0]] + _tie(layers):
             break
-        exact[some] = _ratio(products[some], _lengths(_deepened(coef[some], layers)), own)
+        exact[some] = _ratio(products[some], _lengths(_deepened(coef[some], layers)), length)
     return exact
 
 
@@ -124,16 +124,16 @@ def _leading(layers: Sequence[Layer]) -> Array:
     return np.linalg.qr(_deepened(_back(start, layers).T, layers).T)[0]
 
 
-def _bounds(products: Array, shortest: Array, own: float) -> Array:
+def _bounds(products: Array, shortest: Array, length: float) -> Array:
     """Return upper bounds of cosines, given lower bounds of the lengths."""
-    scale = shortest.astype(np.float64) * own * (1 - 1e-4)  # the lengths are rounded
+    scale = shortest.astype(np.float64) * length * (1 - 1e-4)  # the lengths are rounded
     with np.errstate(divide="ignore"):
         bounds = np.where(products > 0, products / np.maximum(scale, 1e-300), 0.0)
     return np.asarray(bounds)
 
 
-def _ratio(products: Array, lengths: Array, own: float) -> Array:
-    scale = lengths.astype(np.float64) * own
+def _ratio(products: Array, lengths: Array, length: float) -> Array:
+    scale = lengths.astype(np.float64) * length
     out = np.full(len(scale), -np.inf)
     return np.asarray(np.divide(products, scale, out=out, where=scale > 0))
 

@@ -107,13 +107,13 @@ class Scorer:
         normalize, last = settings["normalize"], len(settings["layers"]) - 1
         parts, shared = [], None
         if settings["output"] == "concat":
-            own = np.zeros(len(self.columns))
-            own[columns] = x * settings["input_weight"]
-            parts.append(own * _inverse(np.sqrt(x @ x)) if normalize in ("unit", "shared") else own)
+            words = np.zeros(len(self.columns))
+            words[columns] = x
         if settings["output"] == "lsi":
-            own = x @ arrays["directions"][columns]
-            own = own * _inverse(np.sqrt(own @ own)) if normalize in ("unit", "shared") else own
-            parts.append(own * settings["input_weight"])
+            words = x @ arrays["directions"][columns]
+        if settings["output"] in ("concat", "lsi"):
+            scale = _inverse(np.sqrt(words @ words)) if normalize in ("unit", "shared") else 1.0
+            parts.append(words * (scale * settings["input_weight"]))
         z = x
         for k, layer in enumerate(settings["layers"]):
             coef = arrays[f"coef{k}"]

@@ -113,8 +113,8 @@ class Contents:
         """Return a model inside the model: the arrays whose names begin with ``prefix``."""
         names = [name for name in self.arrays if name.startswith(prefix)]
         self.used |= set(names)  # the reader of the part checks that all are used
-        own = {name.removeprefix(prefix): self.arrays[name] for name in names}
-        return Contents(kind, settings, own, vocabulary=self.vocabulary, mapped=self.mapped)
+        arrays = {name.removeprefix(prefix): self.arrays[name] for name in names}
+        return Contents(kind, settings, arrays, vocabulary=self.vocabulary, mapped=self.mapped)
 
     def check_all_used(self) -> None:
         """Raise an error if there are arrays that were not read."""

@@ -83,10 +83,10 @@ def term_map(
     points = plane(reader.vectors(terms, layer))
     ax = axes_of(ax, 7.5, 5.5)
     for number, _ in enumerate(seeds):
-        own = [place for place, term in enumerate(terms) if group[term] == number]
+        members = [place for place, term in enumerate(terms) if group[term] == number]
         ax.plot(
-            points[own, 0],
-            points[own, 1],
+            points[members, 0],
+            points[members, 1],
             linestyle="",
             marker=MARKERS[number % len(MARKERS)],
             markersize=5,

@@ -107,7 +107,7 @@ def _width(word: str, column: Sequence[tuple[str, float]]) -> float:
     return max(1.2, 0.3 + longest / 11)
 
 
-_OWN = {"facecolor": "0.25"}
+_PRESENT = {"facecolor": "0.25"}
 _ADDED = {"facecolor": "#B3D5EA", "hatch": "////", "edgecolor": OURS, "linewidth": 0}
 
 
@@ -155,11 +155,13 @@ def document_layers(meaning: Meaning, *, k: int = 12, title: str | None = None) 
     panels += [(f"layer {part.layer}", what, part.top(k)) for part in meaning.layers]
     depth = max(len(rows) for _, _, rows in panels)
     figure = new_figure(2.9 * len(panels), 0.24 * depth + 1.5)
-    own = {name for part in meaning for name, _ in part} if meaning.is_bias else set(meaning.words)
+    present = (
+        {name for part in meaning for name, _ in part} if meaning.is_bias else set(meaning.words)
+    )
     for ax, (name, unit, rows) in zip(
         np.atleast_1d(figure.subplots(1, len(panels))), panels, strict=True
     ):
-        _bars(ax, rows, own, depth)
+        _bars(ax, rows, present, depth)
         ax.set_title(name, fontsize=10)
         ax.set_xlabel(unit, fontsize=9)
     if words:
@@ -175,9 +177,9 @@ def _heaviest(meaning: Meaning, k: int) -> list[tuple[str, float]]:
     return [(meaning.words[place], float(meaning.weights[place])) for place in order]
 
 
-def _bars(ax: Any, rows: list[tuple[str, float]], own: set[str], depth: int) -> None:
+def _bars(ax: Any, rows: list[tuple[str, float]], present: set[str], depth: int) -> None:
     for place, (name, value) in enumerate(rows):
-        ax.barh(place, value, height=0.75, **(_OWN if name in own else _ADDED))
+        ax.barh(place, value, height=0.75, **(_PRESENT if name in present else _ADDED))
     ax.set_yticks(range(len(rows)), [literal(name) for name, _ in rows], fontsize=9)
     ax.tick_params(axis="x", labelsize=8)
     ax.set_ylim(depth - 0.4, -0.6)  # the same height for a bar in every panel
@@ -189,7 +191,7 @@ def _bars(ax: Any, rows: list[tuple[str, float]], own: set[str], depth: int) -> 
 def _legend(figure: Any) -> None:
     patch = require("matplotlib.patches", "plots").Patch
     handles = [
-        patch(label="in the document", **_OWN),
+        patch(label="in the document", **_PRESENT),
         patch(label="added by the model", **_ADDED),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=9)

@@ -130,14 +130,14 @@ def weighed(model: Transformer, counts: Any) -> Any:
     return model._pipeline.weigh(counts) if isinstance(model, DCoTVectorizer) else counts
 
 
-def with_vectors(own: Array, embedding: Embedding, vectors: Array) -> Array:
+def with_vectors(meanings: Array, embedding: Embedding, vectors: Array) -> Array:
     """Unit rows of both: their cosine is the weighted mean of the two cosines.
 
     >>> embedding = Embedding("encoder", "", mean=np.zeros(1), weight=0.25)
     >>> with_vectors(np.array([[1.0]]), embedding, np.array([[2.0]])).round(3).tolist()
     [[0.8939999938011169, 0.44699999690055847]]
     """
-    return unit_rows(np.hstack([own, embedding.features(vectors)]))
+    return unit_rows(np.hstack([meanings, embedding.features(vectors)]))
 
 
 def encode_rows(model: Transformer | None, documents: Any, layer: int | None) -> Array:

@@ -59,8 +59,8 @@ class Segment:
         rows = np.empty(indptr[-1], dtype=np.int64)
         values = np.empty(indptr[-1], dtype=np.float32)
         starts = [indptr[:-1], indptr[:-1] + sizes[0]]
-        for part, own, size, start in zip((self, other), pointers, sizes, starts, strict=True):
-            places = np.arange(own[-1]) + np.repeat(start - own[:-1], size)
+        for part, pointer, size, start in zip((self, other), pointers, sizes, starts, strict=True):
+            places = np.arange(pointer[-1]) + np.repeat(start - pointer[:-1], size)
             rows[places], values[places] = part.rows, part.values
         return Segment(indptr, rows, values)
 

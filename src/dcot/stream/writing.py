@@ -66,7 +66,7 @@ def write_features(
     if path.suffix in (".csv", ".tsv", ".json", ".jsonl", ".npz"):
         raise InvalidParameterError(
             f"{path} ends in {path.suffix}, but the output is one .npy file or a folder of parquet "
-            "files: name it so"
+            "files: use a name that ends in .npy, or one without an ending"
         )
     kind = "npy" if path.suffix == ".npy" else "parquet"
     empty = Checkpoint(model, width, np.dtype(dtype).str, kind)
@@ -158,8 +158,8 @@ def _check_same(path: Path, begun: Checkpoint, here: Checkpoint) -> None:
         )
     if here.checksum != begun.checksum:
         raise InvalidInputError(
-            f"{path} was begun from a source whose first {begun.rows:,} documents were not "
-            f"those of now: {advice}"
+            f"{path} was begun from a source whose first {begun.rows:,} documents were "
+            f"different: {advice}"
         )
 
 
@@ -246,15 +246,15 @@ def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Chec
     if path.exists() and not overwrite:
         also = " and resume=True, to resume the unfinished output" if in_progress(path) else ""
         raise InvalidParameterError(
-            f"{path} is there already: give another path, or set overwrite=True{also}"
+            f"{path} already exists: give another path, or set overwrite=True{also}"
         )
     if path.exists() and not _is_output(path, fresh.kind):
         raise InvalidParameterError(
-            f"{path} is there already and does not hold features that dcot wrote, so it is not "
+            f"{path} already exists and does not hold features that dcot wrote, so it is not "
             "replaced: give another path"
         )
     if not path.parent.is_dir():
-        raise InvalidParameterError(f"the folder {path.parent} does not exist: make it first")
+        raise InvalidParameterError(f"the folder {path.parent} does not exist: create it first")
     record = _progress_file(path)
     if not resume:
         record.unlink(missing_ok=True)

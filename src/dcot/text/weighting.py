@@ -295,7 +295,7 @@ def _unit_rows(X: sparse.csr_matrix, norm: str) -> sparse.csr_matrix:
 # -- words and meaning in a search ----------------------------------------------------------------
 
 EQUAL_WORDS = 9.0  # effective words of a query from which meaning counts as much as words
-LONG = 100.0  # mean terms per document from which meaning has its full weight
+LONG_DOCUMENT_TERMS = 100.0  # mean terms per document from which meaning has its full weight
 MEANING = "~"  # prefix of a prototype, to distinguish it from the word itself
 
 
@@ -315,7 +315,8 @@ def weight_of_meaning(weights: Any, mean_length: float) -> Floats:
         np.asarray(each.sum(axis=1)).ravel() for each in (weights, weights.multiply(weights))
     )
     n_words = total**2 / np.where(squares > 0, squares, 1.0)
-    return np.minimum((n_words / EQUAL_WORDS) ** 2, 1.0) * min(mean_length / LONG, 1.0)
+    by_length = min(mean_length / LONG_DOCUMENT_TERMS, 1.0)
+    return np.minimum((n_words / EQUAL_WORDS) ** 2, 1.0) * by_length
 
 
 def strongest(Z: Floats, top: int) -> sparse.csr_array:

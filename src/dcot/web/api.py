@@ -216,8 +216,8 @@ class LabelApi:
         self, changes: list[dict[str, Any]], how: str = "other", tab: str = ""
     ) -> dict[str, Any]:
         labels = {self._row(change["id"]): change["label"] for change in changes}
-        believed = [change for change in changes if "expected" in change]
-        expected = {self._row(change["id"]): change["expected"] for change in believed}
+        checked = [change for change in changes if "expected" in change]
+        expected = {self._row(change["id"]): change["expected"] for change in checked}
         try:
             notice = self.session.label(labels, how, expected)
         except ConflictError as conflict:

@@ -54,7 +54,7 @@ def row_of(entry: Entry, kind: str) -> str:
 
 
 def header(kind: str) -> str:
-    """What stands before the first entry of a file of this kind."""
+    """The first line of a file of this kind, or nothing."""
     return "" if kind == "jsonl" else ",".join(COLUMNS) + "\n"
 
 
@@ -70,7 +70,7 @@ def written(entries: Iterable[Entry], kind: Format) -> str:
 
 
 def read(data: str, where: str) -> list[Entry]:
-    """Entries of a file of any kind; what it is shows in its first character."""
+    """Entries of a file of any kind, recognised by its first character."""
     data = data.removeprefix("\ufeff")
     start = data.lstrip()[:1]
     if start == "[":
@@ -80,7 +80,7 @@ def read(data: str, where: str) -> list[Entry]:
     return _read_csv(data, where)
 
 
-def read_own(data: str, where: str, kind: str) -> list[Entry]:
+def read_label_file(data: str, where: str, kind: str) -> list[Entry]:
     """Entries of a file that ``dcot label`` keeps and may write again.
 
     Its last line may be incomplete, and is then left out. If only a part of its text is missing,
@@ -89,8 +89,8 @@ def read_own(data: str, where: str, kind: str) -> list[Entry]:
     """
     data = data.removeprefix("\ufeff")
     if kind == "csv":
-        return _read_csv(data, where, own=True)
-    return _read_json_lines(data, where, own=True)
+        return _read_csv(data, where, ours=True)
+    return _read_json_lines(data, where, ours=True)
 
 
 # -- CSV ------------------------------------------------------------------------------------
@@ -113,21 +113,21 @@ def _unguarded(value: str) -> str:
     return value[1:] if guarded else value
 
 
-def _read_csv(data: str, where: str, own: bool = False) -> list[Entry]:
+def _read_csv(data: str, where: str, ours: bool = False) -> list[Entry]:
     if not data.strip():
         return []
     delimiter = "\t" if "\t" in data.partition("\n")[0] else ","
     if ";" in data.partition("\n")[0] and "," not in data.partition("\n")[0]:
         delimiter = ";"  # as spreadsheets write it where the comma is for decimals
-    rows = _rows(data, delimiter, where, own)
+    rows = _rows(data, delimiter, where, ours)
     names = rows[0] if rows else []
     if ("id" not in names and "text" not in names) or "label" not in names:
         raise InvalidInputError(
             f"{where} has the columns {', '.join(map(repr, names))}: expected 'label', and 'id' or "
             "'text'"
         )
-    if own:
-        _check_own(names, where)
+    if ours:
+        _check_columns(names, where)
     entries = []
     for number, row in enumerate(rows[1:], start=2):
         if not any(row):
@@ -159,7 +159,7 @@ def _rows(data: str, delimiter: str, where: str, torn: bool) -> list[list[str]]:
     return rows
 
 
-def _check_own(names: Iterable[str], where: str) -> None:
+def _check_columns(names: Iterable[str], where: str) -> None:
     others = [name for name in names if name not in COLUMNS]
     if others:
         raise InvalidInputError(
@@ -181,7 +181,7 @@ def _entry(values: dict[str, str]) -> Entry:
 # -- JSON -----------------------------------------------------------------------------------
 
 
-def _read_json_lines(data: str, where: str, own: bool = False) -> list[Entry]:
+def _read_json_lines(data: str, where: str, ours: bool = False) -> list[Entry]:
     """Our own lines, or Prodigy's, which have an ``answer``."""
     lines = data.split("\n")
     entries = []
@@ -191,15 +191,15 @@ def _read_json_lines(data: str, where: str, own: bool = False) -> list[Entry]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            if own and number == len(lines):
+            if ours and number == len(lines):
                 break  # cut off
             raise InvalidInputError(f"{where}, line {number}: not JSON ({error})") from error
         if not isinstance(record, dict):
             raise InvalidInputError(
                 f"{where}, line {number}: {type(record).__name__}, expected an object"
             )
-        if own:
-            _check_own(record, f"{where}, line {number}")
+        if ours:
+            _check_columns(record, f"{where}, line {number}")
         entry = _from_prodigy(record) if "answer" in record else _from_record(record)
         if entry is None:
             continue

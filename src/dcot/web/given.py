@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -72,11 +71,11 @@ def start_from(
     assert vectorizer is not None
     documents = model._read(texts)
     fitted = model._fitted()  # with the encoder, which reading may have found
-    own, beside = np.split(fitted.coef.T, [fitted.dcot.n_features])
-    space = compressed_space(vectorizer, documents, seed, fitted.embedding, own)
+    of_terms, beside = np.split(fitted.coef.T, [fitted.dcot.n_features])
+    space = compressed_space(vectorizer, documents, seed, fitted.embedding, of_terms)
     components = space.representation.components
     assert components is not None
-    coef = np.vstack([components.T @ own, beside]).astype(space.Z.dtype)
+    coef = np.vstack([components.T @ of_terms, beside]).astype(space.Z.dtype)
     return space, _prior(fitted, class_names(model), coef, space, seed)
 
 
@@ -107,8 +106,8 @@ def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) 
     """The given classifier with what the labels added: it decides as the page does."""
     fitted, components = model._fitted(), space.representation.components
     assert components is not None
-    own, beside = np.split(snapshot.coef, [components.shape[1]])
-    coef = np.vstack([components @ own, beside]).T
+    of_terms, beside = np.split(snapshot.coef, [components.shape[1]])
+    coef = np.vstack([components @ of_terms, beside]).T
     rows, codes, held_out = snapshot.rows, snapshot.codes, snapshot.held_out
     targets = np.where(codes[:, None] == np.arange(len(snapshot.classes)), 1.0, -1.0)
     chance, once = probabilities(held_out, snapshot.temperature, True), np.ones(len(rows))
@@ -128,9 +127,7 @@ def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) 
         labelled_rows=None,
         held_out=HeldOut(rows, targets, held_out),
     )
-    made = copy(model)
-    made.estimator = "ridge"
-    return made._store(learned, model.vectorizer_, model.dcot_)
+    return model._refitted_by_ridge(learned)
 
 
 def _estimate(space: Space, snapshot: Snapshot, targets: NDArray[Any], seed: int) -> Estimate:

@@ -30,7 +30,7 @@ class LabelOptions:
     host, port : where to listen; without a port the usual one, or a free one
     seed : for everything that is random
     given : a model to start from, as ``given.check_given`` accepts it
-    embedding : vectors to use beside dCoT, as in ``DCoTClassifier``
+    embedding : vectors to use in addition to dCoT, as in ``DCoTClassifier``
     """
 
     labels: Path
@@ -49,7 +49,7 @@ def label_app(session: Session, access: Access) -> App:
 
 
 def take_over(session: Session, labels: Sequence[str | None]) -> int:
-    """Labels that the corpus itself has, for documents without one yet; how many."""
+    """Copy labels of the corpus to documents that have none yet; return how many."""
     known = session.store.labels
     new = {row: name for row, name in enumerate(labels) if name and row not in known}
     if new:

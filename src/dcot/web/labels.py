@@ -1,4 +1,4 @@
-"""The labels of a session: in memory, and in a file that is never behind.
+"""The labels of a session: in memory, and in a file that is always up to date.
 
 A label is on the disk (fsync) before ``set`` returns. A new label is one row at the end of the
 file. Changing or removing one rewrites the file in one atomic step, so that it always has one row
@@ -21,7 +21,7 @@ from pathlib import Path
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.runtime.files import create, explained, move_into_place, remove_leftovers, temporary_name
 from dcot.web.documents import Documents
-from dcot.web.formats import Entry, Format, header, read_own, row_of, written
+from dcot.web.formats import Entry, Format, header, read_label_file, row_of, written
 
 if sys.platform != "win32":
     import fcntl
@@ -52,7 +52,7 @@ class Reload:
 
 
 class ConflictError(Exception):
-    """The document has another label than the caller believed."""
+    """The document has another label than the caller expected."""
 
     def __init__(self, row: int, current: Label | None) -> None:
         super().__init__(f"document {row} was labelled meanwhile")
@@ -96,7 +96,7 @@ class LabelStore:
         ----------
         changes : a label by row; "" for a skipped document, None to remove the label
         how : how the documents came to be labelled
-        expected : labels that the caller believes the documents have now
+        expected : labels that the documents have now, as far as the caller knows
 
         Returns
         -------
@@ -109,13 +109,13 @@ class LabelStore:
         OutputError : the file cannot be written; nothing is changed
         """
         changed = self.refresh()
-        sent_again = set()  # after a lost answer: they are as wanted already
-        for row, believed in (expected or {}).items():
+        sent_again = set()  # after a lost answer: these have the new label already
+        for row, assumed in (expected or {}).items():
             current = self.labels.get(row)
             name = None if current is None else current.name
-            if name not in (believed, changes[row]):
+            if name not in (assumed, changes[row]):
                 raise ConflictError(row, current)
-            if name != believed:
+            if name != assumed:
                 sent_again.add(row)
         changes = {row: name for row, name in changes.items() if row not in sent_again}
         time = datetime.now(UTC).isoformat(timespec="seconds")
@@ -132,7 +132,7 @@ class LabelStore:
         return changed
 
     def rename(self, old: str, new: str) -> int:
-        """Give every document of one class to another, new or not; how many there were."""
+        """Move all documents of a class to another, new or existing; return how many."""
         self.refresh()
         after = {
             row: replace(label, name=new) if label.name == old else label
@@ -192,7 +192,7 @@ class LabelStore:
                 f"{self.path} is not UTF-8 (byte {error.start}): save it as UTF-8, or use another "
                 "file for the labels"
             ) from error
-        entries = read_own(text, str(self.path), self.kind)
+        entries = read_label_file(text, str(self.path), self.kind)
         if entries and not text.endswith("\n") and not self._is_whole(entries[-1]):
             entries.pop()
         labels: dict[int, Label] = {}

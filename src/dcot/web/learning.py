@@ -1,6 +1,6 @@
 """What has been learned from the labels so far: a classifier on the vectors of the documents.
 
-``learn`` takes vectors, labels and what is known beside them (:class:`Start`), and returns a frozen
+``learn`` takes vectors, labels and what else is known (:class:`Start`), and returns a frozen
 :class:`Snapshot`. It takes milliseconds for hundreds of labels, so it is repeated after every few.
 """
 
@@ -22,13 +22,13 @@ from dcot.classifier.suggestion import most_informative, uncertainty
 
 Array = NDArray[Any]
 
-POOL = 1000  # documents that are compared when the next ones are chosen
+POOL_DOCUMENTS = 1000  # documents that are compared when the next ones are chosen
 _BLOCK = 50_000  # documents that are classified at a time
 
 
 @dataclass(frozen=True)
 class Prior:
-    """A classifier that was given, on the vectors of the documents.
+    """The classifier that labelling started from, on the vectors of the documents.
 
     Attributes
     ----------
@@ -47,13 +47,13 @@ class Prior:
     anchors: Array
 
     def columns(self, classes: Sequence[str]) -> tuple[Array, Array]:
-        """Coefficients and intercept for these classes; one it does not know is never decided."""
+        """Coefficients and intercept for these classes; unknown ones are never predicted."""
         coef = np.zeros((len(self.coef), len(classes)), dtype=self.coef.dtype)
         intercept = np.full(len(classes), -1.0)
         for column, name in enumerate(classes):
             if name in self.classes:
-                own = self.classes.index(name)
-                coef[:, column], intercept[column] = self.coef[:, own], self.intercept[own]
+                known = self.classes.index(name)
+                coef[:, column], intercept[column] = self.coef[:, known], self.intercept[known]
         return coef, intercept
 
     def renamed(self, names: Mapping[str, str]) -> Prior | None:
@@ -71,14 +71,14 @@ class Prior:
 
 @dataclass(frozen=True)
 class Start:
-    """What is known beside the labels.
+    """What is known in addition to the labels.
 
     Attributes
     ----------
     seeds : vectors of each class's seed words; a word is one more document, as in
         ``DCoTClassifier.fit``
     prior : a classifier that was given; what is learned is the difference to its decisions
-    n_beside : so many columns of the vectors, the last, are beside dCoT; their weight is chosen
+    n_beside : number of columns, the last ones, that come from an embedding; their weight is chosen
     """
 
     seeds: Mapping[str, Array] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Start:
     n_beside: int = 0
 
 
-NOTHING = Start()
+NO_START = Start()
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ class Snapshot:
         return find_label_issues(self.held_out, targets, self.temperature)
 
 
-def learn(Z: Array, labels: Mapping[int, str], start: Start = NOTHING) -> Snapshot | None:
-    """Learn from labels and from what is known beside them; None with fewer than two classes.
+def learn(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snapshot | None:
+    """Learn from labels and from what else is known; None with fewer than two classes.
 
     Parameters
     ----------
@@ -198,12 +198,12 @@ def learn(Z: Array, labels: Mapping[int, str], start: Start = NOTHING) -> Snapsh
 def _ridge(features: Array, targets: Array, n: int, n_beside: int) -> tuple[KernelRidge, Array]:
     """The ridge on n labelled documents and what comes after them, and the scale of the columns.
 
-    The weight of vectors beside dCoT is chosen as in ``DCoTClassifier``.
+    The weight of an embedding is chosen as in ``DCoTClassifier``.
     """
     split = features.shape[1] - n_beside
-    own, beside = features[:, :split], features[:, split:]
+    meanings, beside = features[:, :split], features[:, split:]
     weights = EMBEDDING_WEIGHTS if n_beside else (1.0,)
-    kernel, more = own @ own.T, beside @ beside.T
+    kernel, more = meanings @ meanings.T, beside @ beside.T
     ridges = [KernelRidge.fit(kernel + weight * more, targets, judged=n) for weight in weights]
     chosen = 0
     if n and n_beside:
@@ -233,14 +233,16 @@ def choose_next(
     snapshot: Snapshot, Z: Array, among: Array, k: int, generator: np.random.RandomState
 ) -> Array:
     """Rows to label next: uncertain ones that say the most about the others."""
-    if len(among) <= POOL:
+    if len(among) <= POOL_DOCUMENTS:
         pool = among
     else:
         order = among[np.argsort(-snapshot.doubt[among], kind="stable")]
-        doubtful, rest = order[: POOL // 2], order[POOL // 2 :]
-        pool = np.concatenate([doubtful, generator.choice(rest, POOL // 2, replace=False)])
+        doubtful, rest = order[: POOL_DOCUMENTS // 2], order[POOL_DOCUMENTS // 2 :]
+        pool = np.concatenate(
+            [doubtful, generator.choice(rest, POOL_DOCUMENTS // 2, replace=False)]
+        )
     labelled, new = Z[snapshot.rows] * snapshot.scale, Z[pool] * snapshot.scale
-    if not len(labelled):  # without any label, one that teaches nothing
+    if not len(labelled):  # no labels: a row of zeros has no effect
         labelled = np.zeros((1, Z.shape[1]), dtype=Z.dtype)
     k = min(k, len(pool))
     chosen = most_informative([new], [labelled], snapshot.doubt[pool], snapshot.alpha, k)
@@ -290,12 +292,12 @@ def expected_gain(
     Z: Array,
     labels: Mapping[int, str],
     drawn: Mapping[int, str],
-    start: Start = NOTHING,
+    start: Start = NO_START,
     more: int = 50,
     draws: int = 8,
     seed: int = 0,
 ) -> float | None:
-    """How much accuracy that many more labels would probably add; None with too few to say.
+    """The accuracy that ``more`` labels would probably add; None if there are too few to tell.
 
     Classifiers learn from a quarter, a half and all of the labels. Their errors on the documents
     drawn at random are fitted by a power of the number of labels.
@@ -319,7 +321,7 @@ def expected_gain(
     return _extrapolated(sizes, errors, more) if len(sizes) == 3 else None
 
 
-def learn_rows(Z: Array, labels: Mapping[int, str], start: Start = NOTHING) -> Snapshot | None:
+def learn_rows(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snapshot | None:
     """The same as ``learn``, but only the labelled documents are classified."""
     rows = np.fromiter(labels, dtype=np.intp, count=len(labels))
     learned = learn(Z[rows], dict(enumerate(labels.values())), start)
@@ -327,7 +329,7 @@ def learn_rows(Z: Array, labels: Mapping[int, str], start: Start = NOTHING) -> S
 
 
 def _extrapolated(sizes: Sequence[int], errors: Sequence[float], more: int) -> float:
-    """The fall of the error from the last size to that many more.
+    """The decrease of the error from the last size to ``more`` labels beyond it.
 
     >>> round(_extrapolated([25, 50, 100], [0.4, 0.2, 0.1], 100), 3)
     0.05

@@ -1,4 +1,4 @@
-"""Honest progress: accuracy after each batch of labels, per class, and when to stop."""
+"""Progress of labelling: accuracy by number of labels and per class, and when to stop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.web.learning import (
-    NOTHING,
+    NO_START,
     Accuracy,
     Snapshot,
     Start,
@@ -22,16 +22,17 @@ from dcot.web.learning import (
 
 Array = NDArray[Any]
 
-BATCH = 25
-FEWEST = 10  # labels for a first point of the curve, and documents drawn at random for any
+STEP_LABELS = 25
+# Labels before the first point of the curve, and documents drawn at random before any.
+MIN_MEASURED_LABELS = 10
 MAX_POINTS = 24
-MORE = 50  # labels whose gain is predicted
+FORECAST_LABELS = 50  # labels whose gain is predicted
 LITTLE_CHANGE, LITTLE_GAIN = 0.02, 0.01
 
 
 @dataclass(frozen=True)
 class ClassFigures:
-    """How well one class is known.
+    """The accuracy of one class.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class ClassFigures:
 
 @dataclass(frozen=True)
 class Point:
-    """The accuracy after so many labels, with its 95 % interval."""
+    """The accuracy after a number of labels, with its 95 % interval."""
 
     labels: int
     value: float
@@ -64,13 +65,13 @@ class Progress:
 
     Attributes
     ----------
-    curve : accuracy on new documents like these, after so many labels. It is measured on the
+    curve : accuracy on new documents like these, by number of labels. It is measured on the
         documents that were drawn at random, by classifiers that never saw them: documents that
         were suggested are more difficult than others.
     drawn : how many documents were drawn at random
-    changed : share of all predictions that the last ``BATCH`` labels changed
-    gain : what ``MORE`` labels would probably add to the accuracy
-    hint : whether to go on, in words
+    changed : share of all predictions that the last ``STEP_LABELS`` labels changed
+    gain : what ``FORECAST_LABELS`` labels would probably add to the accuracy
+    hint : whether to label more, in words
     doubtful : how many labels the others contradict
     """
 
@@ -85,9 +86,9 @@ class Progress:
 
 @dataclass
 class CurveCache:
-    """Classifiers that were learned before, by the labels they were learned from."""
+    """Earlier classifiers, by the labels they were fitted on."""
 
-    start: Start = NOTHING
+    start: Start = NO_START
     learned: dict[int, Snapshot | None] = field(default_factory=dict)
 
     def learn(self, Z: Array, items: Sequence[tuple[int, str]], start: Start) -> Snapshot | None:
@@ -100,13 +101,15 @@ class CurveCache:
 
 
 def curve_sizes(n: int) -> list[int]:
-    """After how many labels there is a point.
+    """Numbers of labels at which the accuracy is measured.
 
     >>> curve_sizes(60)
     [10, 25, 50, 60]
     """
-    step = BATCH * max(1, -(-n // (BATCH * MAX_POINTS)))
-    return [size for size in (FEWEST, *range(step, n, step)) if size < n] + [n] * (n >= FEWEST)
+    step = STEP_LABELS * max(1, -(-n // (STEP_LABELS * MAX_POINTS)))
+    return [size for size in (MIN_MEASURED_LABELS, *range(step, n, step)) if size < n] + [n] * (
+        n >= MIN_MEASURED_LABELS
+    )
 
 
 def measure(
@@ -119,9 +122,9 @@ def measure(
 ) -> Progress:
     """All figures for these labels; ``drawn`` are those of documents drawn at random."""
     items = list(labels.items())
-    before = learn(Z, dict(items[:-BATCH]), start) if len(items) > BATCH else None
+    before = learn(Z, dict(items[:-STEP_LABELS]), start) if len(items) > STEP_LABELS else None
     changed = None if before is None else _changed(before, snapshot)
-    gain = expected_gain(Z, labels, drawn, start, MORE)
+    gain = expected_gain(Z, labels, drawn, start, FORECAST_LABELS)
     return Progress(
         _curve(Z, items, drawn, start, cache),
         len(drawn),
@@ -140,7 +143,7 @@ def _curve(
     start: Start,
     cache: CurveCache,
 ) -> list[Point]:
-    if len(drawn) < FEWEST:
+    if len(drawn) < MIN_MEASURED_LABELS:
         return []
     points = []
     for size in curve_sizes(len(items)):
@@ -161,13 +164,13 @@ def _by_class(snapshot: Snapshot) -> list[ClassFigures]:
     predicted = np.bincount(snapshot.best, minlength=len(snapshot.classes))
     figures = []
     for column, name in enumerate(snapshot.classes):
-        own, said = snapshot.codes == column, held_out == column
-        both = int((own & said).sum())
+        labelled, said = snapshot.codes == column, held_out == column
+        both = int((labelled & said).sum())
         figures.append(
             ClassFigures(
                 name,
-                int(own.sum()),
-                both / int(own.sum()) if own.any() else None,
+                int(labelled.sum()),
+                both / int(labelled.sum()) if labelled.any() else None,
                 both / int(said.sum()) if said.any() else None,
                 int(predicted[column]),
             )
@@ -176,18 +179,20 @@ def _by_class(snapshot: Snapshot) -> list[ClassFigures]:
 
 
 def stop_hint(n: int, changed: float | None, gain: float | None) -> str:
-    """What the figures say about going on.
+    """Advice on whether to label more.
 
     >>> stop_hint(100, 0.005, 0.002)
     'The last 25 labels changed 0.5 % of the predictions. Another 50 would probably add 0.2 points \
 of accuracy. You can stop here.'
     """
     if changed is None:
-        return f"{BATCH + 1 - n} more labels until the first hint on when to stop." if n else ""
-    text = f"The last {BATCH} labels changed {100 * changed:.1f} % of the predictions."
+        return (
+            f"{STEP_LABELS + 1 - n} more labels until the first hint on when to stop." if n else ""
+        )
+    text = f"The last {STEP_LABELS} labels changed {100 * changed:.1f} % of the predictions."
     if gain is None:
         return f"{text} Go on: there are too few labels to say what more would add."
-    text += f" Another {MORE} would probably add {100 * gain:.1f} points of accuracy."
+    text += f" Another {FORECAST_LABELS} would probably add {100 * gain:.1f} points of accuracy."
     if changed <= LITTLE_CHANGE and gain <= LITTLE_GAIN:
         return f"{text} You can stop here."
     return f"{text} It is worth going on."

@@ -42,7 +42,7 @@ class Download:
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing that can be asked for.
+    """One operation of the API.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class Operation:
     handler : called with the values of ``query`` or ``body`` by name, in a thread
     query : schema of each value in the address; whole numbers and strings
     body : schema of the JSON object that is sent
-    computes : whether it needs a core for a while, and is over soon; as many as there are cores are
-        then answered at a time, and the others wait for their turn
-    failures : status codes that it may answer with besides the usual ones
+    computes : whether it keeps a core busy for a short time; at most one of these runs per core,
+        and the others wait for their turn
+    failures : further status codes of its answers
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""Who may talk to the server, and what a browser may do with the pages.
+"""Who may access the server, and what a browser may do with the pages.
 
 The server listens on this computer only, unless asked otherwise. Other pages that the same browser
 shows could still send requests to it, so every request is checked: the Host header (against DNS
@@ -41,7 +41,7 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Access:
-    """Where the server listens, and the token that lets one in."""
+    """Where the server listens, and the token that grants access."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -188,9 +188,9 @@ async def _answer(
     send: Send, status: int, message: str, headers: dict[str, str] | None = None
 ) -> None:
     body = message.encode()
-    own = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body))}
+    about_body = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body))}
     start = {"type": "http.response.start", "status": status}
-    await send({**start, "headers": _raw({**HEADERS, **own, **(headers or {})})})
+    await send({**start, "headers": _raw({**HEADERS, **about_body, **(headers or {})})})
     await send({"type": "http.response.body", "body": body})
 
 

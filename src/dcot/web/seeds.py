@@ -54,7 +54,7 @@ def _lists(space: Space, word: str) -> list[list[str]]:
 
 
 def unknown_words(space: Space, words: Sequence[str]) -> list[str]:
-    """Those of the words that no document has, or that were left out when counting."""
+    """The words that no document has, or that were left out when counting."""
     if not words:
         return []
     lengths = np.diff(space.vectorizer.weigh(list(words)).indptr)

@@ -102,7 +102,7 @@ def listen(host: str, port: int | None) -> socket.socket:
 
 
 def server_of(app: App) -> uvicorn.Server:
-    """A server that says nothing unless something is wrong."""
+    """A server that logs only errors."""
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -119,11 +119,11 @@ def server_of(app: App) -> uvicorn.Server:
 def serve(
     server: uvicorn.Server, listening: socket.socket, ready: Callable[[], None] = lambda: None
 ) -> None:
-    """Answer requests until interrupted; ``ready`` is called when the first can come.
+    """Answer requests until interrupted; ``ready`` is called when the server is ready.
 
-    A request is handed from thread to thread a few times. Each time it waits for one that computes
-    in Python to give way, 5 ms by default: here much less. Answers and the work in the background
-    are computed beside each other, each on one thread.
+    A request is handed from thread to thread a few times. Each time it may wait for a thread that
+    computes in Python: 5 ms by default, much less here. Answers and the work in the background are
+    computed at the same time, each on one thread.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -32,9 +32,9 @@ from dcot.web.shading import Piece, shaded
 from dcot.web.space import Array, Space, learn_space
 
 MAX_CLASSES = 1000
-PLANNED = 30  # documents that are chosen at a time
-RANDOM_EVERY = 4  # one document in so many is drawn at random, for an honest accuracy
-REFIT_LABELS, REFIT_SECONDS = 5, 0.8  # refit after so many labels, or so long after the last
+QUEUED_DOCUMENTS = 30  # documents that are chosen at a time
+RANDOM_EVERY = 4  # one document in this many is drawn at random, for an unbiased accuracy
+REFIT_LABELS, REFIT_SECONDS = 5, 0.8  # refit after this many labels, or this long after one
 LEASE_SECONDS = 600.0
 PREPARED = 8  # documents that are shaded before they are asked for
 CACHED_TEXTS = 500
@@ -67,7 +67,7 @@ class Session:
     documents, store : the corpus, and the labels with their file
     classes : names, in the order of their keys
     seeds : seed words by class
-    given, embedding : a model to start from, and vectors to use beside dCoT, if there are any
+    given, embedding : a model to start from, and vectors to add to dCoT, if there are any
     space : None until it is learned, or if the documents have no words
     prior : what a given classifier decides; None without one
     names : what its classes are called now; one that was removed is not among them
@@ -194,7 +194,7 @@ class Session:
             count = self.store.rename(old, new)
             kept = [name for name in self.classes if name != old or new not in self.classes]
             words = (*self.seeds.get(new, ()), *self.seeds.get(old, ()))
-            seeds = {name: own for name, own in self.seeds.items() if name not in (old, new)}
+            seeds = {name: listed for name, listed in self.seeds.items() if name not in (old, new)}
             seeds |= {new: tuple(dict.fromkeys(words))} if words else {}
             names = {given: new if now == old else now for given, now in self.names.items()}
             self._keep([new if name == old else name for name in kept], seeds, names)
@@ -206,9 +206,9 @@ class Session:
         with self._lock:
             if self.counts().get(name):
                 raise InvalidParameterError(f"{name!r} has labels: merge it into another class")
-            seeds = {own: words for own, words in self.seeds.items() if own != name}
+            seeds = {each: words for each, words in self.seeds.items() if each != name}
             names = {given: now for given, now in self.names.items() if now != name}
-            self._keep([own for own in self.classes if own != name], seeds, names)
+            self._keep([each for each in self.classes if each != name], seeds, names)
             self._touch()
 
     def set_seeds(self, name: str, words: Sequence[str]) -> None:
@@ -216,7 +216,7 @@ class Session:
         check_name(name)
         kept = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
         with self._lock:
-            others = {own: given for own, given in self.seeds.items() if own != name}
+            others = {each: given for each, given in self.seeds.items() if each != name}
             seeds = others | ({name: kept} if kept else {})
             self.add_class(name)
             self._keep(self.classes, seeds)
@@ -304,18 +304,18 @@ class Session:
 
         By a classifier that never saw the document.
         """
-        space, labels = self.space, {own: one for own, one in self.labels.items() if own != row}
+        space, labels = self.space, {each: one for each, one in self.labels.items() if each != row}
         assert space is not None
         learned = learn_rows(space.Z, labels, self._start(space))
         if learned is None or not {name, other} <= {*learned.classes}:
             return self.pieces(row, name), self.pieces(row, other)
-        one, two = (learned.coef[:, learned.classes.index(own)] for own in (name, other))
+        one, two = (learned.coef[:, learned.classes.index(each)] for each in (name, other))
         shares = space.shares(row, one - two)
         found = shaded(self.documents.texts[row], lambda words: space.shares_of(words, shares))
         return found, [(text, -share) for text, share in found]
 
     def _start(self, space: Space) -> Start:
-        """What is known beside the labels; the same object until something changes."""
+        """What is known in addition to the labels; the same object until something changes."""
         key = (self.seeds, self.names, self.prior)
         if self._begun is None or any(a is not b for a, b in zip(self._begun[0], key, strict=True)):
             prior = None if self.prior is None else self.prior.renamed(self.names)
@@ -353,7 +353,7 @@ class Session:
                 model.fit(list(self.documents.texts), y, seed_words=words or None)
             model.save(self.model_path)
             self.saving = Saving("done", f"Saved to {self.model_path}. {model.summary()}")
-        except Exception as error:  # whatever it is, the page has to say it
+        except Exception as error:  # any error is shown on the page
             self.saving = Saving("failed", str(error) or type(error).__name__)
 
     # -- the background ---------------------------------------------------------------------
@@ -427,12 +427,15 @@ class Session:
         if not len(among):
             return ()
         if snapshot is None:
-            rows = space.first_documents(among, PLANNED, self._generator)
+            rows = space.first_documents(among, QUEUED_DOCUMENTS, self._generator)
             return tuple((int(row), "first") for row in rows)
         chosen = [
-            int(row) for row in choose_next(snapshot, space.Z, among, PLANNED, self._generator)
+            int(row)
+            for row in choose_next(snapshot, space.Z, among, QUEUED_DOCUMENTS, self._generator)
         ]
-        drawn = [int(row) for row in self._generator.choice(among, PLANNED) if row not in chosen]
+        drawn = [
+            int(row) for row in self._generator.choice(among, QUEUED_DOCUMENTS) if row not in chosen
+        ]
         plan: list[tuple[int, str]] = []
         for place, row in enumerate(chosen):
             if place % RANDOM_EVERY == RANDOM_EVERY - 1 and drawn:
@@ -485,13 +488,13 @@ class Session:
 
 
 def _read_side(path: Path) -> dict[str, Any]:
-    """The file beside the labels; what is not as it should be is left out."""
+    """The file next to the labels; invalid entries are left out."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         classes = [name for name in kept["classes"] if _is_name(name)]
         words = {
-            str(name): [word for word in own if isinstance(word, str)]
-            for name, own in kept["seed_words"].items()
+            str(name): [word for word in listed if isinstance(word, str)]
+            for name, listed in kept["seed_words"].items()
             if name in classes
         }
         names = {k: v for k, v in kept.get("names", {}).items() if v == "" or v in classes}

@@ -45,21 +45,21 @@ def shaded(text: str, shares: Callable[[Sequence[str]], Sequence[float]]) -> lis
 def shares_of(
     counter: TermCounter, words: Sequence[str], shares: Mapping[int, float]
 ) -> list[float]:
-    """The shares of words as they stand in a text, by the columns of their terms."""
+    """The shares of the words of a text, by the columns of their terms."""
     if not words or not shares:
         return [0.0] * len(words)
     return [sum(shares.get(k, 0.0) for k in columns) for columns in _columns(counter, words)]
 
 
 def all_shaded(counter: TermCounter, parts: Sequence[tuple[str, Mapping[int, float]]]) -> Pieces:
-    """Several texts, each by shares of its own; their words are looked up at once."""
+    """Several texts, each with its shares; their words are looked up together."""
     known = (text[:MAX_SHOWN] for text, shares in parts if shares)
     words = list(dict.fromkeys(word for text in known for word in _WORD.findall(text)))
     columns = dict(zip(words, _columns(counter, words), strict=True)) if words else {}
 
     def one(text: str, shares: Mapping[int, float]) -> list[Piece]:
-        def of(own: Sequence[str]) -> list[float]:
-            return [sum(shares.get(k, 0.0) for k in columns.get(word, ())) for word in own]
+        def of(names: Sequence[str]) -> list[float]:
+            return [sum(shares.get(k, 0.0) for k in columns.get(word, ())) for word in names]
 
         return shaded(text, of)
 

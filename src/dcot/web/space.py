@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dcot.classifier.embedding import Documents, Embedding, as_encoder, source_of
 from dcot.classifier.explanation import term_shares, vector_shares
-from dcot.classifier.first_batch import first_batch
+from dcot.classifier.suggestion import first_batch
 from dcot.core.centred import Matrix
 from dcot.core.fit import FittedDCoT
 from dcot.core.layers import Layer
@@ -47,7 +47,7 @@ class Space:
     representation : from weighted terms to vectors
     X : weighted terms of the documents
     Z : vectors of the documents, documents × directions; columns of ``embedding`` come last
-    embedding : vectors that are used beside dCoT, or None
+    embedding : vectors that are used in addition to dCoT, or None
     beside : vectors of the documents in it, before they are centred and scaled
     """
 
@@ -60,7 +60,7 @@ class Space:
 
     @property
     def n_beside(self) -> int:
-        """How many columns of ``Z`` are those of the embedding."""
+        """The number of columns of ``Z`` that come from the embedding."""
         return 0 if self.embedding is None else len(self.embedding.mean)
 
     def vectors(self, texts: Sequence[str]) -> Array:
@@ -122,10 +122,10 @@ class Space:
         """
         components = self.representation.components
         assert components is not None
-        own, beside = np.split(weights, [components.shape[1]])
+        of_terms, beside = np.split(weights, [components.shape[1]])
         vectors = None if self.beside is None else self.beside[[row]]
         document = Documents(self.X[[row]], vectors)
-        shares = term_shares(document.terms, self._wide, components @ own)
+        shares = term_shares(document.terms, self._wide, components @ of_terms)
         of_words = vector_shares(document, self.embedding, beside)[1]
         shares = shares if of_words is None else shares + of_words
         return dict(zip(document.terms.indices.tolist(), shares.tolist(), strict=True))
@@ -142,12 +142,12 @@ class Space:
         return [int(k) for k in self.vectorizer.counter_.transform(list(words)).indices]
 
     def shares_of(self, words: Sequence[str], shares: Mapping[int, float]) -> list[float]:
-        """The shares of words as they stand in a text, by the columns of their terms."""
+        """The shares of the words of a text, by the columns of their terms."""
         return shares_of(self.vectorizer.counter_, words, shares)
 
 
 def in_double_precision(layers: Sequence[Layer]) -> tuple[Layer, ...]:
-    """Shares are computed so: layers after the first are converted once, not for each text."""
+    """The representation for shares: layers after the first are converted once, not per text."""
     first, *later = layers
     return (first, *(replace(layer, coef_=layer.coef_.astype(np.float64)) for layer in later))
 
@@ -182,7 +182,7 @@ def learn_vectorizer(texts: Sequence[str], seed: int = 0) -> DCoTVectorizer | No
 def space_of(
     vectorizer: DCoTVectorizer, texts: Sequence[str], seed: int = 0, embedding: Any = None
 ) -> Space:
-    """The documents in the representation of a fitted vectorizer, and vectors beside it."""
+    """The documents in the representation of a fitted vectorizer, and their vectors."""
     X = vectorizer.weigh(texts).tocsr()
     if embedding is None:
         return compressed_space(vectorizer, Documents(X), seed)
@@ -226,10 +226,10 @@ def compressed_space(
 def _joined(
     representation: Representation, X: Matrix, embedding: Embedding | None, vectors: Array | None
 ) -> Array:
-    own = np.asarray(representation.transform(X))
+    features = np.asarray(representation.transform(X))
     if embedding is None or vectors is None:
-        return own
-    return np.hstack([own, embedding.features(vectors).astype(own.dtype, copy=False)])
+        return features
+    return np.hstack([features, embedding.features(vectors).astype(features.dtype, copy=False)])
 
 
 def leading_directions(features: Array, generator: np.random.RandomState) -> Array:

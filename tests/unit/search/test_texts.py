@@ -72,8 +72,10 @@ def test_each_query_has_its_own_share(model):
     assert shares[0] == shares[1] < shares[2] < shares[3]
     length = np.mean([len(text.split()) for text in texts])
     weight = shares[0] / (1 - shares[0])
-    np.testing.assert_allclose(weight, length / weighting.LONG / weighting.EQUAL_WORDS**2)
-    np.testing.assert_allclose(shares[3] / (1 - shares[3]), length / weighting.LONG)
+    np.testing.assert_allclose(
+        weight, length / weighting.LONG_DOCUMENT_TERMS / weighting.EQUAL_WORDS**2
+    )
+    np.testing.assert_allclose(shares[3] / (1 - shares[3]), length / weighting.LONG_DOCUMENT_TERMS)
     assert shares[4] == 0
     (again,) = index.search(["word1 common common"])  # a word of every document decides nothing
     np.testing.assert_allclose(again.weights[0], shares[0], rtol=0.02)

@@ -152,7 +152,7 @@ def test_other_documents_are_not_mixed_in(model, X, tmp_path, dense):
     other[60, 7] += 1
     other = other if dense else sp.csr_array(other)
     record = (tmp_path / "z.npy.progress").read_text()
-    with pytest.raises(InvalidInputError, match=r"first 150 documents were not those of now: give"):
+    with pytest.raises(InvalidInputError, match=r"first 150 documents were different: give"):
         model.transform_to(lambda: broken(other, 99), path)
     assert (tmp_path / "z.npy.progress").read_text() == record
     model.transform_to(lambda: broken(rows, 99), path)
@@ -174,7 +174,7 @@ def test_other_texts_are_not_mixed_in(tmp_path, column):
 
     with pytest.raises(RuntimeError):
         model.transform_to(lambda: given(end=True), tmp_path / "z")
-    with pytest.raises(InvalidInputError, match="100 documents were not those"):
+    with pytest.raises(InvalidInputError, match="100 documents were different"):
         model.transform_to(lambda: given(changed=50), tmp_path / "z")
     model.transform_to(given, tmp_path / "z")
     model.transform_to(given, tmp_path / "whole")
@@ -351,7 +351,7 @@ def test_an_older_output_stays_until_it_is_replaced(model, X, tmp_path, name, mo
         return sum(calls)
 
     interrupted()
-    with pytest.raises(InvalidParameterError, match=r"there already.*resume=True, to resume"):
+    with pytest.raises(InvalidParameterError, match=r"already exists.*resume=True, to resume"):
         model.transform_to(batches(X), path)
     assert transformed(resume=True) == 250
     model.transform_to(X[:50], path, overwrite=True)
@@ -372,7 +372,7 @@ def test_resume_false_starts_again(model, X, tmp_path, monkeypatch):
 def test_what_is_there_is_not_replaced(model, X, tmp_path):
     path = tmp_path / "z.npy"
     model.transform_to(X, path)
-    with pytest.raises(InvalidParameterError, match="there already"):
+    with pytest.raises(InvalidParameterError, match="already exists"):
         model.transform_to(X, path)
     with pytest.raises(InvalidParameterError, match="does not exist"):
         model.transform_to(X, tmp_path / "no" / "z.npy")

@@ -8,7 +8,7 @@ import pytest
 from dcot import DCoTVectorizer
 from dcot.errors import InvalidParameterError, ModelNotFittedError
 from dcot.text import TermWeighting
-from dcot.text.weighting import EQUAL_WORDS, LONG
+from dcot.text.weighting import EQUAL_WORDS, LONG_DOCUMENT_TERMS
 
 RNG = np.random.default_rng(4)
 WORDS = [f"word{i}" for i in range(60)]
@@ -36,7 +36,9 @@ def test_the_product_is_bm25_plus_the_cosine_of_meaning(model):
     cosines = (V @ Z.T) / np.outer(np.linalg.norm(V, axis=1), np.linalg.norm(Z, axis=1))
     for i, words in enumerate(asked.toarray() * weighting.idf_):
         n_words = words.sum() ** 2 / (words**2).sum()
-        weight = min((n_words / EQUAL_WORDS) ** 2, 1) * min(counts.sum() / len(TEXTS) / LONG, 1)
+        weight = min((n_words / EQUAL_WORDS) ** 2, 1) * min(
+            counts.sum() / len(TEXTS) / LONG_DOCUMENT_TERMS, 1
+        )
         expected = bm25[i] + weight * words.sum() * cosines[i]
         found = [product(queries[i], document) for document in documents]
         np.testing.assert_allclose(found, expected, rtol=1e-4)

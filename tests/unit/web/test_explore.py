@@ -16,13 +16,13 @@ import dcot
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer, SearchIndex
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.web.documents import Documents
+from dcot.web.explore.api import explore_app
 from dcot.web.explore.atlas import _having, columns_of, draw_atlas
 from dcot.web.explore.explorer import Explorer
 from dcot.web.explore.export import export_page
-from dcot.web.explore.projection import REFINED, nearest, principal, project
+from dcot.web.explore.projection import MAX_REFINED, nearest, principal, project
 from dcot.web.explore.reading import Query
 from dcot.web.explore.report import confusion_of
-from dcot.web.explore.run import explore_app
 from dcot.web.explore.subject import Corpus, Subject, learn_subject, subject_of
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access
@@ -440,7 +440,7 @@ def test_the_largest_are_found_and_the_first_of_equal_ones():
 
 
 def test_a_first_map_comes_before_the_better_one(corpus, monkeypatch):
-    monkeypatch.setattr("dcot.web.explore.explorer.DRAFT", 30)
+    monkeypatch.setattr("dcot.web.explore.explorer.DRAFT_DOCUMENTS", 30)
     explorer = Explorer(learn_subject(corpus))
     seen = []
 
@@ -451,7 +451,7 @@ def test_a_first_map_comes_before_the_better_one(corpus, monkeypatch):
     monkeypatch.setattr("dcot.web.explore.explorer.draw_atlas", drawn)
     explorer.start()
     explorer.wait()
-    assert seen == [("drawing", 30), ("refining", REFINED)]
+    assert seen == [("drawing", 30), ("refining", MAX_REFINED)]
     assert explorer.phase == "ready"
     assert len(explorer.atlas.points) == len(corpus)
 

@@ -299,7 +299,7 @@ entries = st.lists(
 @settings(max_examples=60, deadline=None)
 def test_what_is_written_is_read_again(given_entries, kind):
     text = formats.written(given_entries, kind)
-    found = formats.read_own(text, "file", kind)
+    found = formats.read_label_file(text, "file", kind)
     assert found == given_entries
 
 

@@ -20,7 +20,7 @@ NAME = "words"
 WORDS = ("reagan", "bush", "nasdaq", "reproduction", "opec", "yen")
 STAND_IN_WORDS = ("asteroid", "mortgage", "plumage", "stalemate", "parsley", "verdict")
 # Pairs of a word and the prototype it is reconstructed as, according to the paper.
-EXPECTED = (
+PAPER_PAIRS = (
     ("reagan", "president"),
     ("bush", "president"),
     ("nasdaq", "stock"),
@@ -86,7 +86,7 @@ def columns_of(model: DCoT, counts: Any, terms: Array, words: Sequence[str]) -> 
             word: [[names[j], float(values[row, j])] for j in order[row, :DEPTH]]
             for row, word in enumerate([EMPTY, *known])
         }
-        for word, expected in EXPECTED:
+        for word, expected in PAPER_PAIRS:
             if word in known:
                 rank = None
                 if expected in names:

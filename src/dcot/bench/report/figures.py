@@ -66,8 +66,8 @@ def _noise(results: Results) -> Iterator[tuple[str, str, Any]]:
     for ax, system in zip(axes, systems, strict=True):
         grid = np.full((len(depths), len(noises)), np.nan)
         for row, depth in enumerate(depths):
-            own = results.select("noise", system=system, layers=depth)
-            for noise, each in values(own, "noise", "accuracy").items():
+            row_cells = results.select("noise", system=system, layers=depth)
+            for noise, each in values(row_cells, "noise", "accuracy").items():
                 grid[row, noises.index(noise)] = 100 * each.mean()
         noise_heatmap(grid, noises, depths, ax=ax, title=system)
     labels = cells[0].key["labels"]

@@ -205,9 +205,9 @@ def _unlabelled(results: Results) -> list[str]:
     for corpus, labels in unlabelled_panels(results):
         cells, said, ends = unlabelled_cells(results, corpus, labels), [], (0, 0)
         for name in systems_of(cells):
-            own = values(where(cells, system=name), "learned", "accuracy")
-            ends = (min(own), max(own))
-            change = 100 * float(own[ends[1]].mean() - own[ends[0]].mean())
+            accuracies = values(where(cells, system=name), "learned", "accuracy")
+            ends = (min(accuracies), max(accuracies))
+            change = 100 * float(accuracies[ends[1]].mean() - accuracies[ends[0]].mean())
             said.append(f"{name} {points(change)}")
         if said:
             found.append(

@@ -279,8 +279,8 @@ def comparisons(results: Results, metric: str = "accuracy") -> Iterator[Comparis
         cells = results.few_labels(corpus)
         ours, rivals = where(cells, system=OURS), rivals_of(cells)
         for labels in labels_of(ours):
-            own, others = where(ours, labels=labels), where(cells, labels=labels)
-            if found := against_best(own, others, rivals, metric):
+            own_cells, others = where(ours, labels=labels), where(cells, labels=labels)
+            if found := against_best(own_cells, others, rivals, metric):
                 yield Comparison(corpus, labels, title_of(found[0]), found[1])
 
 

@@ -230,7 +230,7 @@ def _time(results: Results) -> Iterator[Table]:
 def time_table(results: Results, corpus: str) -> Table:
     """Time and memory to learn and use each system, and the time in the paper."""
     head = ["system", "setting", "learned in", "peak memory", "one document", "documents/s"]
-    theirs = {} if results.corpora[corpus]["stands_for"] else timing.THEIRS.get(corpus, {})
+    theirs = {} if results.corpora[corpus]["stands_for"] else timing.PAPER_SECONDS.get(corpus, {})
     cells = results.select("time", corpus=corpus)
     rows = []
     for name in systems_of(cells):

@@ -91,7 +91,7 @@ def solve(
     else:
         solve_blocks(iter(range(len(blocks))))
     progress(1.0)
-    gains = np.sum([own for own, _, _ in found], axis=0)  # in the order of the blocks
+    gains = np.sum([gain for gain, _, _ in found], axis=0)  # in the order of the blocks
     n_iter = max(steps for _, steps, _ in found)
     converged = all(reached for _, _, reached in found)
     for coef, gain in zip(coefs, gains, strict=True):
@@ -411,8 +411,8 @@ class _Lanczos:
         assert isinstance(self.basis, _Stored)
         weights = [self.forward[-1][index] / self.pivots[-1][index]]
         for k in reversed(range(self.n_iter - 1)):
-            own = self.forward[k][index] / self.pivots[k][index]
-            weights.append(own - self.ratios[k + 1][index] * weights[-1])
+            weight = self.forward[k][index] / self.pivots[k][index]
+            weights.append(weight - self.ratios[k + 1][index] * weights[-1])
         return self.basis.combine(np.array(weights[::-1]))
 
 

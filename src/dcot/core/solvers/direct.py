@@ -42,8 +42,8 @@ def solve_scatter(
     """Solve from a centred scatter matrix (lower triangle), which is overwritten."""
     _mirror(scatter)
     for index, system in enumerate(systems):
-        own = scatter if index == len(systems) - 1 else scatter.copy()
-        solution = _solve_scatter(own, targets, system)
+        matrix = scatter if index == len(systems) - 1 else scatter.copy()
+        solution = _solve_scatter(matrix, targets, system)
         progress((index + 1) / len(systems))
         yield solution
 
@@ -156,8 +156,8 @@ def solve_by_documents(
     Y = centred.scaled(root)
     gram = Y.gram()
     for index, system in enumerate(systems):
-        own = gram if index == len(systems) - 1 else gram.copy()
-        solution = _solve_gram(centred, Y, own, targets, system)
+        matrix = gram if index == len(systems) - 1 else gram.copy()
+        solution = _solve_gram(centred, Y, matrix, targets, system)
         progress((index + 1) / len(systems))
         yield solution
 

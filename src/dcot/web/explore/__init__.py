@@ -2,7 +2,7 @@
 
 - ``subject`` is what is looked at, ``explorer`` what is computed about it in the background;
 - ``projection`` places vectors on a plane, ``atlas`` makes a map of that: regions and columns;
-- ``api`` has the operations, ``run`` serves the page, ``export`` writes it into one file.
+- ``api`` has the operations and serves the page, ``export`` writes it into one file.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the exploring page asks for, and other programs may."""
+"""The operations of the exploring page, which other programs may call too, and its server."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,20 @@ import scipy.sparse as sp
 from dcot.errors import UnknownTermError
 from dcot.explain import LayerMeaning, Meaning
 from dcot.web.explore import reading
-from dcot.web.explore.atlas import Atlas, telling_terms
+from dcot.web.explore.atlas import Atlas, distinctive_terms
 from dcot.web.explore.explorer import Explorer
 from dcot.web.explore.report import model_report
 from dcot.web.labels import MAX_NAME
 from dcot.web.routes import Download, Failure, Operation
 from dcot.web.schema import integer, record, text
+from dcot.web.security import Access, App
+from dcot.web.server import application, listen, serve, server_of
 
+VIEWS = ("/", "/write", "/words", "/map", "/documents", "/model")
 MAX_TEXT = 100_000  # characters to write
-MAX_FROM = 6  # words beside a prototype
+MAX_FROM = 6  # words for a prototype
 PROTOTYPES = 10  # of each layer
-LIT = 0.35  # of the best score: less than that does not light up
+MIN_LIT_SHARE = 0.35  # of the best score: less than that does not light up
 
 _WORD = text(200, 1)
 _CLASS = text(1000, 1)
@@ -249,7 +252,7 @@ class ExploreApi:
         explorer = self._ready()
         assert explorer.index is not None
         hits = explorer.index.search(q, n)
-        best = LIT * max((hit.score for hit in hits), default=0.0)
+        best = MIN_LIT_SHARE * max((hit.score for hit in hits), default=0.0)
         rows = [explorer.row_of(hit.id) for hit in hits if hit.score >= best]
         return {"known": bool(hits.known), "rows": rows}
 
@@ -268,13 +271,13 @@ class ExploreApi:
 
     def region(self, mask: str) -> dict[str, Any]:
         rows, explorer = self._chosen(mask), self.explorer
-        found = zip(*telling_terms(explorer.X, rows, 24), strict=True) if len(rows) else ()
+        found = zip(*distinctive_terms(explorer.X, rows, 24), strict=True) if len(rows) else ()
         some = rows[:: max(1, len(rows) // 5)][:5]
         return {
             "count": len(rows),
             "words": [
-                {"word": explorer.terms[k], "inside": _short(own), "outside": _short(others)}
-                for k, own, others in found
+                {"word": explorer.terms[k], "inside": _short(inside), "outside": _short(outside)}
+                for k, inside, outside in found
             ],
             "documents": reading.rows_listed(explorer, some.tolist(), len(rows))["documents"],
         }
@@ -336,3 +339,28 @@ def _short(value: Any) -> float:
     0.1235
     """
     return float(f"{float(value):.4g}")
+
+
+# -- the page ---------------------------------------------------------------------------------
+
+
+def explore_app(explorer: Explorer, access: Access) -> App:
+    """The application for an explorer."""
+    return application(ExploreApi(explorer).operations(), "explore.html", VIEWS, access)
+
+
+def run_explore(
+    explorer: Explorer,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    ready: Callable[[Access], None] = lambda access: None,
+) -> None:
+    """Serve the page until interrupted; ``ready`` is called when it can be opened."""
+    listening = listen(host, port)
+    try:
+        access = Access(host, listening.getsockname()[1])
+        explorer.start()
+        serve(server_of(explore_app(explorer, access)), listening, lambda: ready(access))
+    finally:
+        explorer.close()
+        listening.close()

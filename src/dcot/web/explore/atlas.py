@@ -14,19 +14,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.cluster import AgglomerativeClustering, KMeans
 
-from dcot.web.explore.projection import REFINED, place
+from dcot.web.explore.projection import MAX_REFINED, place
 
 Array = NDArray[Any]
 
 MAX_DRAWN = 1_000_000  # documents; of more, a sample is drawn
 MAX_REGIONS = 64  # at the finest level
-REGION_DOCUMENTS = 25  # at least so many in a region, on average
+REGION_DOCUMENTS = 25  # minimum in a region, on average
 NAMING_SHARE = 0.05  # of all documents: words that more of them have name no region
 LEVELS = (3, 2, 1)  # regions of the finest level in one of each level, from coarse to fine
 MAX_CATEGORIES = 1000
 MAX_LENGTH = 200  # characters of a category
-NOTHING = 65535  # the code of a missing value
-_FIT = 50_000  # points that regions are found from
+MISSING_CODE = 65535  # the code of a missing value
+MAX_REGION_POINTS = 50_000  # points that regions are found from
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Atlas:
 
 
 def draw_atlas(
-    short: Array, X: Any, terms: Sequence[str], seed: int = 0, refined: int = REFINED
+    short: Array, X: Any, terms: Sequence[str], seed: int = 0, refined: int = MAX_REFINED
 ) -> Atlas:
     """A map of documents: by their principal components, named by their terms, CSR."""
     n = len(short)
@@ -93,7 +93,7 @@ def _regions(
     k = min(MAX_REGIONS, len(rows) // REGION_DOCUMENTS)
     if k < 2 or len(np.unique(points, axis=0)) < k:
         return ()
-    step = -(-len(points) // _FIT)
+    step = -(-len(points) // MAX_REGION_POINTS)
     means = KMeans(k, n_init=1, random_state=seed).fit(points[::step].astype(np.float64))
     fine = means.predict(points.astype(np.float64))
     having = _having(X, rows, fine, k)
@@ -136,7 +136,7 @@ def _named(
     frequency = np.bincount(X.indices, minlength=X.shape[1])
     for region in np.argsort(-sizes, kind="stable"):
         inside = having[joined == region].sum(axis=0)
-        columns = _telling(inside, int(sizes[region]), frequency, X.shape[0], 24)[0]
+        columns = _distinctive(inside, int(sizes[region]), frequency, X.shape[0], 24)[0]
         rare = columns[frequency[columns] <= max(NAMING_SHARE * X.shape[0], sizes[region])]
         words: list[str] = []
         for word in (terms[column] for column in (rare if len(rare) else columns)):
@@ -160,15 +160,15 @@ def _kin(word: str, other: str) -> bool:
     return word[:length] == other[:length]
 
 
-def telling_terms(X: Any, rows: Array, k: int) -> tuple[Array, Array, Array]:
+def distinctive_terms(X: Any, rows: Array, k: int) -> tuple[Array, Array, Array]:
     """Terms that set documents apart from the others, and the shares of both that have them."""
     n, width = X.shape
     inside = np.bincount(X[rows].indices, minlength=width)
     everywhere = np.bincount(X.indices, minlength=width)
-    return _telling(inside, len(rows), everywhere, n, k)
+    return _distinctive(inside, len(rows), everywhere, n, k)
 
 
-def _telling(
+def _distinctive(
     inside: Array, size: int, everywhere: Array, n: int, k: int
 ) -> tuple[Array, Array, Array]:
     """The same from how many of ``size`` and of all ``n`` documents have each term.
@@ -176,14 +176,14 @@ def _telling(
     The ratio is squared: a rare word says more about a region than a frequent one that is somewhat
     more frequent there.
     """
-    own = inside / max(1, size)
-    others = (everywhere - inside) / max(1, n - size)
+    rate = inside / max(1, size)
+    rate_outside = (everywhere - inside) / max(1, n - size)
     slack = 0.5 / n
-    score = (own - others) * np.log((own + slack) / (others + slack)) ** 2
-    score[own <= others] = 0.0
+    score = (rate - rate_outside) * np.log((rate + slack) / (rate_outside + slack)) ** 2
+    score[rate <= rate_outside] = 0.0
     best = np.argsort(-score, kind="stable")[:k]
     best = best[score[best] > 0]
-    return best, own[best], others[best]
+    return best, rate[best], rate_outside[best]
 
 
 # -- columns ------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def _column(name: str, values: Sequence[Any], is_class: bool) -> dict[str, Any] 
         return None
     order = [text for text, _ in counts.most_common(MAX_CATEGORIES)]
     place = {text: code for code, text in enumerate(order)}
-    codes = [NOTHING if text is None else place.get(text, NOTHING) for text in texts]
+    codes = [MISSING_CODE if text is None else place.get(text, MISSING_CODE) for text in texts]
     return {
         "name": name,
         "kind": "category",
@@ -236,7 +236,9 @@ def _column(name: str, values: Sequence[Any], is_class: bool) -> dict[str, Any] 
 
 def _scale(name: str, kind: str, numbers: list[Any], low: float, high: float) -> dict[str, Any]:
     spread = (high - low) or 1.0
-    codes = [NOTHING if one is None else round((one - low) / spread * 65534) for one in numbers]
+    codes = [
+        MISSING_CODE if one is None else round((one - low) / spread * 65534) for one in numbers
+    ]
     packed_codes = packed(np.array(codes, dtype="<u2"))
     return {"name": name, "kind": kind, "low": low, "high": high, "codes": packed_codes}
 

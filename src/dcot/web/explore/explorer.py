@@ -24,7 +24,7 @@ from dcot.explain import Reader
 from dcot.explain.neighbours import term_lengths
 from dcot.search import SearchIndex
 from dcot.web.explore.atlas import Atlas, columns_of, draw_atlas, packed
-from dcot.web.explore.projection import REFINED, principal, project
+from dcot.web.explore.projection import MAX_REFINED, principal, project
 from dcot.web.explore.report import Confusion, confusion_of, model_report
 from dcot.web.explore.subject import Corpus, Subject
 from dcot.web.labels import LabelStore, check_name
@@ -34,7 +34,7 @@ from dcot.web.space import in_double_precision, with_layers
 Array = NDArray[Any]
 
 PHASES = ("reading", "indexing", "drawing", "refining", "judging", "ready")
-DRAFT = 4000  # documents that a first map is refined for, while a better one is drawn
+DRAFT_DOCUMENTS = 4000  # documents that a first map is refined for, while a better one is drawn
 BLOCK = 4096  # documents that are classified at a time
 MAX_WORDS = 2000  # on the map of words
 TOO_COMMON = -2.6  # minus idf: words of more than a fifth of the documents are not drawn
@@ -96,11 +96,11 @@ class Explorer:
         self._thread.start()
 
     def wait(self) -> None:
-        """Until everything is there."""
+        """Wait until everything is computed."""
         self._thread.join()
 
     def close(self) -> None:
-        """Let go of the file of labels."""
+        """Close the file of labels."""
         with self._lock:
             if self._store is not None:
                 self._store.close()
@@ -109,7 +109,7 @@ class Explorer:
     def _prepare(self) -> None:
         try:
             self.prepare(draft=True)
-        except Exception as error:  # whatever it is, the page has to say it
+        except Exception as error:  # any error is shown on the page
             self.problem, self.phase = str(error) or type(error).__name__, "failed"
 
     def prepare(self, draft: bool = False) -> None:
@@ -126,12 +126,12 @@ class Explorer:
         if vectors is not None:
             self.best = self._classified()
             short = principal(vectors, seed=self.seed)
-            if draft and len(short) > DRAFT:
-                self._draw(short, DRAFT)
+            if draft and len(short) > DRAFT_DOCUMENTS:
+                self._draw(short, DRAFT_DOCUMENTS)
                 self.phase = "refining"
         self.word_atlas = self._draw_words()
         if short is not None:
-            self._draw(short, REFINED)
+            self._draw(short, MAX_REFINED)
         self.phase = "judging"
         self.confusion = confusion_of(self.subject)
         self.reader = replace(self.reader, lengths=term_lengths(self.reader.layers))
@@ -166,7 +166,7 @@ class Explorer:
 
     def _draw_words(self) -> WordAtlas:
         """A map of the most common words, by what they mean in the last layer."""
-        order = self.telling[:MAX_WORDS]
+        order = self.common_terms[:MAX_WORDS]
         points = project(self.reader.vectors(order.tolist()), seed=self.seed)
         return WordAtlas(order, points)
 
@@ -281,11 +281,11 @@ class Explorer:
         return self.reader.frequency
 
     @cached_property
-    def telling(self) -> Array:
-        """Columns of the terms, the most common first, without those that say nothing."""
+    def common_terms(self) -> Array:
+        """Columns of the terms, the most common first, without those that act as stop words."""
         order = np.argsort(-self.commonness, kind="stable")
-        telling = order[self.commonness[order] < TOO_COMMON]
-        return telling if len(telling) > 50 else order
+        rarer = order[self.commonness[order] < TOO_COMMON]
+        return rarer if len(rarer) > 50 else order
 
     @cached_property
     def _alphabetical(self) -> tuple[list[str], Array]:
@@ -293,9 +293,10 @@ class Explorer:
         return [self.terms[column] for column in order], order
 
     def completions(self, start: str, k: int) -> list[str]:
-        """Terms that begin like this, the most common first; for an empty start, telling ones."""
+        """Terms that begin like this, the most common first; for an empty start, the
+        most common without stop words."""
         if not start:
-            return [self.terms[column] for column in self.telling[:k]]
+            return [self.terms[column] for column in self.common_terms[:k]]
         words, order = self._alphabetical
         low = bisect_left(words, start)
         high = bisect_left(words, start + "\U0010ffff")
@@ -339,8 +340,8 @@ class Explorer:
             {"name": names[k], "probability": round(float(chances[k]), 4)}
             for k in order[:MAX_CLASSES]
         ]
-        own, beside = np.split(weights, [fitted.dcot.n_features])
-        shares = term_shares(document.terms, self._wide, own)
+        of_terms, beside = np.split(weights, [fitted.dcot.n_features])
+        shares = term_shares(document.terms, self._wide, of_terms)
         by_vectors = vector_shares(document, fitted.embedding, beside)[1]
         return Decision(listed, shares if by_vectors is None else shares + by_vectors, why)
 

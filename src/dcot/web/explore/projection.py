@@ -19,21 +19,21 @@ from dcot.core.representation import orthonormal
 
 Array = NDArray[Any]
 
-REFINED = 20_000  # vectors that are refined
+MAX_REFINED = 20_000  # vectors that are refined
 ANCHORS = 5  # refined neighbours that place one of the others
 NEIGHBOURS = 15
-SAMPLE = 4000  # vectors that the principal components are found from
-DIRECTIONS = 50  # principal components that neighbours are sought in
-OVERSAMPLED = 10  # more directions than that are iterated, which makes few iterations enough
+PCA_SAMPLE = 4000  # vectors that the principal components are found from
+N_DIRECTIONS = 50  # principal components that neighbours are sought in
+EXTRA_DIRECTIONS = 10  # more directions than that are iterated, which makes few iterations enough
 ITERATIONS = 3
 EPOCHS = 150
-PUSHES = 5  # random points that push, for each edge
+REPULSIONS_PER_EDGE = 5  # random points that push, for each edge
 EXTENT = 10.0
 GRAVITY = 0.04  # pulls to the middle, so that groups without common neighbours do not fly away
 _BLOCK = 1024
 
 
-def project(vectors: Array, *, refined: int = REFINED, seed: int = 0) -> Array:
+def project(vectors: Array, *, refined: int = MAX_REFINED, seed: int = 0) -> Array:
     """Points on the unit square, one for each vector.
 
     Parameters
@@ -45,7 +45,7 @@ def project(vectors: Array, *, refined: int = REFINED, seed: int = 0) -> Array:
     return place(principal(vectors, seed=seed), refined=refined, seed=seed)
 
 
-def place(short: Array, *, refined: int = REFINED, seed: int = 0) -> Array:
+def place(short: Array, *, refined: int = MAX_REFINED, seed: int = 0) -> Array:
     """The same for vectors on their principal components."""
     n = len(short)
     if n < 4:
@@ -58,7 +58,7 @@ def place(short: Array, *, refined: int = REFINED, seed: int = 0) -> Array:
     start += generator.normal(scale=1e-3, size=start.shape)  # equal documents can come apart
     heads, tails = _edges(nearest(units, units, min(NEIGHBOURS, len(units) - 1), itself=False))
     points = np.ascontiguousarray(start, dtype=np.float32)
-    _refine(points, heads, tails, EPOCHS, PUSHES, np.uint64(seed + 1))
+    _refine(points, heads, tails, EPOCHS, REPULSIONS_PER_EDGE, np.uint64(seed + 1))
     placed = np.empty((n, 2), dtype=np.float32)
     placed[chosen] = points
     rest = np.setdiff1d(np.arange(n), chosen, assume_unique=True)
@@ -68,11 +68,11 @@ def place(short: Array, *, refined: int = REFINED, seed: int = 0) -> Array:
     return _on_unit_square(placed)
 
 
-def principal(vectors: Array, k: int = DIRECTIONS, seed: int = 0) -> Array:
+def principal(vectors: Array, k: int = N_DIRECTIONS, seed: int = 0) -> Array:
     """Unit vectors on their leading principal components, which are those of a sample."""
     n, width = vectors.shape
     generator = np.random.RandomState(seed)
-    units = _unit(vectors[np.sort(generator.permutation(n)[:SAMPLE])])
+    units = _unit(vectors[np.sort(generator.permutation(n)[:PCA_SAMPLE])])
     mean = units.mean(axis=0)
     units -= mean
     k = min(k, width, len(units))
@@ -90,7 +90,7 @@ def _leading(centred: Array, k: int, generator: np.random.RandomState) -> Array:
 
     As in :func:`dcot.web.space.leading_directions`: products of matrices do nearly all of it.
     """
-    width = min(k + OVERSAMPLED, *centred.shape)
+    width = min(k + EXTRA_DIRECTIONS, *centred.shape)
     basis = generator.standard_normal((centred.shape[1], width)).astype(centred.dtype)
     for _ in range(ITERATIONS):
         basis = orthonormal(centred.T @ (centred @ basis)).astype(centred.dtype)

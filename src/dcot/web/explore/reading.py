@@ -41,12 +41,12 @@ class Query:
         return cls.of(explorer, explorer.reader.read([text]))
 
     def shares(self, document: Any) -> tuple[Array, Array]:
-        """Each term of a document and its share in the similarity: by its meaning and by itself."""
+        """Each term of a document and its share in the similarity: by its meaning and as a word."""
         trace = Trace.of(document, self.trace.layers)
-        own = np.zeros(document.shape[1])
-        own[self.trace.columns] = self.trace.weights
+        query_weights = np.zeros(document.shape[1])
+        query_weights[self.trace.columns] = self.trace.weights
         meaning = trace.shares(len(self.trace.layers), self.values)[:, 0]
-        return trace.columns, meaning + trace.weights * own[trace.columns]
+        return trace.columns, meaning + trace.weights * query_weights[trace.columns]
 
     def relative(self, column: int) -> int:
         """The term of the query that a term of a document is the most like."""
@@ -85,7 +85,7 @@ def rows_listed(
         if not shade:
             return np.zeros(0), np.zeros(0)
         decision = explorer.decision(explorer.corpus.documents.texts[row])
-        return own_shares(explorer, _terms(explorer, row), decision)[:2]
+        return document_shares(explorer, _terms(explorer, row), decision)[:2]
 
     found = ((row, *shares(row)) for row in rows)
     return {"known": True, "total": total, "documents": listed(explorer, found)}
@@ -98,7 +98,7 @@ def read(explorer: Explorer, row: int, text: str, k: int) -> dict[str, Any]:
     whole = corpus.documents.texts[row]
     terms = _terms(explorer, row)
     decision = explorer.decision(whole)
-    columns, shares, why = own_shares(explorer, terms, decision)
+    columns, shares, why = document_shares(explorer, terms, decision)
     if text:
         columns, shares = Query.of_text(explorer, text).shares(terms)
         why = f"the similarity to “{text[:60]}”"
@@ -144,7 +144,7 @@ def _cell(value: Any) -> Any:
     return guarded(value) if isinstance(value, str) else value
 
 
-def own_shares(
+def document_shares(
     explorer: Explorer, terms: Any, decision: Decision | None
 ) -> tuple[Array, Array, str]:
     """The terms of a document, their shares in the decision or in its meaning, and in which."""
@@ -161,7 +161,7 @@ def listed(explorer: Explorer, found: Iterable[tuple[int, Array, Array]]) -> lis
     for row, columns, shares in found:
         text, start = documents.texts[row], 0
         if len(text) > SNIPPET and len(shares):
-            start = _telling(explorer, text, int(columns[int(np.argmax(shares))]))
+            start = _snippet_start(explorer, text, int(columns[int(np.argmax(shares))]))
         rows.append(row)
         starts.append(start)
         parts.append((text[start : start + SNIPPET], columns, shares))
@@ -185,12 +185,12 @@ def _with_dots(pieces: list[Piece], start: int, length: int) -> list[Piece]:
 
 
 def _softened(shares: Array) -> Array:
-    """So that a page shows the words that mean alike beside the words that are the same."""
+    """Make words of similar meaning visible next to words that are the same."""
     return np.sign(shares) * np.abs(shares) ** 0.75
 
 
-def _telling(explorer: Explorer, text: str, column: int) -> int:
-    """Where to begin, so that a word of a long text is seen."""
+def _snippet_start(explorer: Explorer, text: str, column: int) -> int:
+    """Where a snippet begins, so that it contains a word of a long text."""
     place = text.lower().find(explorer.terms[column].lower())
     if place < SNIPPET - 40:
         return 0

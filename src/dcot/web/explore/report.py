@@ -1,4 +1,4 @@
-"""How a model came about and how good it is: selection, estimate, confusions, card."""
+"""How a model was selected and how accurate it is: selection, estimate, confusions, card."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Confusion:
-    """Labelled documents by their class and by what they were taken for.
+    """Labelled documents by their class and by their predicted class.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ def confusion_of(subject: Subject) -> Confusion | None:
     if not subject.learned_here:
         try:
             again = copy(classifier).refit(list(corpus.documents.texts), list(corpus.labels))
-        except DcotError:  # the labels are not such that a classifier can be learned from them
+        except DcotError:  # no classifier can be fitted to these labels
             return None
         fitted = again._fitted()
     held_out = fitted.held_out

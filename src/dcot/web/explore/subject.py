@@ -73,7 +73,7 @@ def subject_of(model: object, name: str, corpus: Corpus | None = None) -> Subjec
         embedding = model._fitted().embedding
         if embedding is not None and embedding.table is None and embedding.encoder is None:
             raise InvalidInputError(
-                f"{name} reads vectors beside texts ({embedding.name}), and they are not here: "
+                f"{name} needs the vectors of {embedding.name}, which the folder does not have: "
                 "explore model.vectorizer_, which reads texts alone"
             )
         return Subject(name, model.vectorizer_, model, corpus)

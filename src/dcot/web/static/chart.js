@@ -1,4 +1,4 @@
-// The accuracy after so many labels, as a line with its interval.
+// Accuracy by number of labels, as a line with its interval.
 
 import { svg } from "./dom.js";
 

@@ -10,7 +10,7 @@ export const reached = (about, phase) => PHASES.indexOf(about.phase) >= PHASES.i
 /** Call `draw` when the server has come to a phase. */
 export function whenReady(root, about, draw, { phase, words = false }) {
   if (!about.documents && !words) {
-    root.append(h("div.card.empty", {}, h("h1", {}, "No documents"), h("p", {}, "This is a model alone. Start dcot explore with a corpus beside it: dcot explore MODEL CORPUS")));
+    root.append(h("div.card.empty", {}, h("h1", {}, "No documents"), h("p", {}, "This is a model alone. Start dcot explore with a corpus as well: dcot explore MODEL CORPUS")));
     return () => {};
   }
   let notice = null;
