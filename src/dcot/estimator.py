@@ -69,6 +69,8 @@ def moments_suffice(model: DCoT) -> bool:
         reasons.append("normalize with squash='tanh': set squash='identity' or normalize=None")
     if model.n_components is not None:
         reasons.append("n_components: set it to None")
+    if model.output == "lsi":
+        reasons.append("output='lsi': set it to 'layers'")
     if reasons:
         raise NotAvailableError(
             "partial_fit cannot give the same model as fit without seeing earlier documents "
@@ -118,9 +120,10 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     shrinkage : float or sequence of float
         Strength of the shrinkage, in units of the mean squared length of a document. The paper
         uses 0. One value per layer, like ``noise``.
-    output : {"layers", "concat", "last"}
+    output : {"layers", "concat", "last", "lsi"}
         The features: all layers, ``(z¹ … zˡ)``; x and all layers, ``(x, z¹ … zˡ)``, as in the
-        paper; or the last layer, ``zˡ``.
+        paper; the last layer, ``zˡ``; or LSI and all layers. LSI is the projection of x on its
+        leading singular directions, one for every ten documents and at most 200.
     normalize : {"shared", "unit", "center", None}
         ``"shared"`` centres the layers and divides the features of a document by the length of
         its first layer, so that the length of documents does not matter. On average, all layers
@@ -144,7 +147,8 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         Precision of the computation and the features. With None, float64 input gives float64, and
         any other input gives float32, which is twice as fast and as accurate for classification.
     random_state : int, RandomState or None
-        Seed for ``n_components``. Nothing else is random.
+        Seed for ``n_components``, and for ``output="lsi"``, which is the same every time with
+        None, too. Nothing else is random.
     verbose : bool
         Show progress on standard error.
 
@@ -181,7 +185,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         n_layers: int = 2,
         squash: Literal["identity", "tanh"] = "identity",
         shrinkage: float | Sequence[float] = (1.0, 0.0),
-        output: Literal["layers", "concat", "last"] = "layers",
+        output: Literal["layers", "concat", "last", "lsi"] = "layers",
         normalize: Literal["shared", "unit", "center"] | None = "shared",
         n_components: int | None = None,
         ridge: float = 0.0,
@@ -395,8 +399,8 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         Raises
         ------
         NotAvailableError
-            If the parameters do not allow it: ``n_components``, or ``squash="tanh"`` with several
-            layers or with ``normalize``.
+            If the parameters do not allow it: ``n_components``, ``output="lsi"``, or
+            ``squash="tanh"`` with several layers or with ``normalize``.
         InvalidInputError
             If X cannot be used, or has other columns than before.
         OutOfMemoryError

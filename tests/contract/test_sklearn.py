@@ -23,6 +23,7 @@ CHECKED = [
     DCoT(dtype="float64", n_prototypes=3),
     DCoT(n_components=3),
     DCoT(output="concat"),
+    DCoT(output="lsi"),
     DCoT(output="last", normalize="center", squash="tanh", n_layers=3),
     DCoT(solver="cg", tol=1e-12),
     DCoT(solver="dual"),

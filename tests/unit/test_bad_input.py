@@ -138,7 +138,7 @@ def test_depth_and_features_too_large_for_memory(monkeypatch):
 
 
 def test_partial_fit_that_cannot_be_exact_is_not_offered():
-    for options in ({"squash": "tanh"}, {"n_components": 2}):
+    for options in ({"squash": "tanh"}, {"n_components": 2}, {"output": "lsi"}):
         model = DCoT(**options)
         assert not hasattr(model, "partial_fit")
         with pytest.raises(AttributeError, match="use fit"):

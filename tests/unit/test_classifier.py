@@ -196,11 +196,11 @@ def test_the_default_is_kept_unless_clearly_beaten():
 
 
 def test_candidates_change_one_setting_at_a_time():
-    assert len(candidates_for(DCoT())) == 3  # one fit serves all of them
+    assert len(candidates_for(DCoT())) == 4  # one fit serves all of them
     grid = {"noise": (0.9, 0.8, 0.95), "shrinkage": (1.0, 0.3, 3.0), "n_prototypes": (3000, 1000)}
     found = candidates_for(DCoT(), grid)
     centre = found[0]
-    assert len(found) == len(set(found)) == (1 + 2 + 2 + 1) * 3
+    assert len(found) == len(set(found)) == (1 + 2 + 2 + 1) * 4
     for candidate in found:
         names = ("noise", "shrinkage", "n_prototypes")
         changed = [name for name in names if getattr(candidate, name) != getattr(centre, name)]
@@ -210,7 +210,7 @@ def test_candidates_change_one_setting_at_a_time():
 def test_x_is_a_candidate_only_with_many_labels():
     found = candidates_for(DCoT())
     names = [candidate.features for candidate in for_labels(found, INPUT_FROM_LABELS - 1)]
-    assert names == ["both layers", "layer 2"]
+    assert names == ["LSI and both layers", "both layers", "layer 2"]
     assert for_labels(found, INPUT_FROM_LABELS) == found
     kept = for_labels(candidates_for(DCoT(output="concat")), 10)
     assert kept[0].features == "x and both layers"
@@ -223,11 +223,12 @@ def test_the_features_that_are_asked_for_are_tried_with_any_number_of_labels():
     asked = DCoTClassifier(grid={"features": ("both layers", "x and both layers")})
     tried = [row["features"] for row in asked.fit(texts, labels).cv_results_["params"]]
     assert tried == ["both layers", "x and both layers"]
-    assert [row["features"] for row in few.cv_results_["params"]] == ["both layers", "layer 2"]
+    tried = [row["features"] for row in few.cv_results_["params"]]
+    assert tried == ["LSI and both layers", "both layers", "layer 2"]
 
 
 def test_the_first_candidate_is_a_dcot_with_its_defaults():
-    defaults = DCoT().get_params()
+    defaults = {**DCoT().get_params(), "output": "lsi"}
     chosen = candidates_for(DCoT())[0].parameters()
     assert {name: defaults[name] for name in chosen} == chosen
     assert candidates_for(DCoT())[0].features == GRID["features"][0]
@@ -250,7 +251,8 @@ def test_the_first_candidate_is_a_dcot_with_its_defaults():
 def test_the_settings_of_a_dcot_are_the_first_candidate(options):
     dcot = DCoT(**options)
     found = candidates_for(dcot)
-    expected = dcot._fit_options()
+    output = "lsi" if dcot.output == "layers" else dcot.output
+    expected = replace(dcot._fit_options(), output=output)
     assert found[0].options(base_options(dcot)) == expected
     assert len(set(found)) == len(found)
     assert max(candidate.n_prototypes for candidate in found) == dcot.n_prototypes
@@ -260,7 +262,7 @@ def test_the_settings_of_a_dcot_are_the_first_candidate(options):
 
 
 @pytest.mark.parametrize("n_layers", [1, 2, 3, 12])
-@pytest.mark.parametrize("output", ["layers", "last", "concat"])
+@pytest.mark.parametrize("output", ["layers", "last", "concat", "lsi"])
 def test_names_of_features(n_layers, output):
     found = layers_and_output(features_of(n_layers, output))
     assert found == (n_layers, "layers" if (n_layers, output) == (1, "last") else output)
@@ -282,7 +284,7 @@ def test_every_setting_of_the_vectorizer_is_used(corpus, options):
     X, y = corpus
     model = DCoTClassifier(vectorizer=DCoTVectorizer(**options), selection="none")
     model.fit(X[:60], y[:60], unlabelled=X[60:200])
-    expected = DCoT(**options).fit(X[:200])
+    expected = DCoT(**{"output": "lsi", **options}).fit(X[:200])
     found = model.transform(X[200:])
     assert found.dtype == expected.transform(X[200:]).dtype
     np.testing.assert_allclose(dense(found), dense(expected.transform(X[200:])), atol=1e-6)
@@ -307,7 +309,7 @@ def test_n_components_is_refused(corpus):
 def test_cv_results_and_words(fitted):
     results = fitted.cv_results_
     n = len(results["params"])
-    assert n == (1 + 1 + 1 + 1) * 2  # two choices of features: x is not tried with few labels
+    assert n == (1 + 1 + 1 + 1) * 3  # three choices of features: x is not tried with few labels
     for name in ("mean_test_score", "mean_test_error", "rank_test_error", "param_noise"):
         assert len(results[name]) == n
     assert sorted(results["rank_test_error"]) == list(range(1, n + 1))
@@ -320,7 +322,7 @@ def test_selection_none_uses_the_defaults(corpus):
     model = DCoTClassifier(selection="none", grid=SMALL).fit(X[:100], y[:100])
     assert len(model.cv_results_["params"]) == 1
     first = {name: values[0] for name, values in SMALL.items()}
-    assert model.best_params_ == {**first, "features": "both layers", "embedding": 0.0}
+    assert model.best_params_ == {**first, "features": "LSI and both layers", "embedding": 0.0}
     assert model.best_index_ == 0
 
 
@@ -911,7 +913,7 @@ def test_its_representation_can_be_used_alone():
     """For features, for what words mean, and for a search index, without another fit."""
     model = DCoTClassifier(selection="none").fit(TEXTS, ["a", "b", "b", "c", "c", "c"])
     np.testing.assert_array_equal(model.vectorizer_.transform(TEXTS), model.transform(TEXTS))
-    expected = DCoTVectorizer().fit(TEXTS)
+    expected = DCoTVectorizer(output="lsi").fit(TEXTS)
     np.testing.assert_allclose(model.transform(TEXTS), expected.transform(TEXTS), atol=1e-6)
     names = expected.get_feature_names_out().tolist()
     assert model.get_feature_names_out().tolist() == names

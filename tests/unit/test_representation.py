@@ -38,14 +38,16 @@ def by_hand(made, x):
         return outputs[-1]
     if made.output == "layers":
         return np.hstack(outputs)
+    x = x @ made.directions if made.output == "lsi" else x
     size = np.linalg.norm(x) if made.normalize in ("unit", "shared") else 1.0
     return np.hstack([made.input_weight * x / (size or 1.0), *outputs])
 
 
-@pytest.mark.parametrize("output", ["concat", "layers", "last"])
+@pytest.mark.parametrize("output", ["concat", "layers", "last", "lsi"])
 @pytest.mark.parametrize("normalize", ["shared", "unit", "center", None])
 @pytest.mark.parametrize(("squash", "n_layers"), [("identity", 1), ("identity", 3), ("tanh", 2)])
 def test_every_way_to_the_features(output, normalize, squash, n_layers, monkeypatch):
+    monkeypatch.setattr(representation, "DOCUMENTS_PER_DIRECTION", 4)
     options = {"output": output, "normalize": normalize, "squash": squash, "n_layers": n_layers}
     made = replace(DCoT(3, **options).fit(X)._fitted().representation, input_weight=2.0)
     cut = lambda n, *sizes: iter([slice(0, 5), slice(5, n)])  # noqa: E731
@@ -70,13 +72,38 @@ def test_one_column():
     np.testing.assert_allclose(features.toarray(), made.transform(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lsi_projects_on_right_singular_vectors(weighted, sparse):
+    """As TruncatedSVD does. A weight of two is a copy, and the order does not matter."""
+    rng = np.random.default_rng(0)
+    documents = counts(rng, 60, 12) * np.linspace(3, 0.2, 12)
+    weights = rng.integers(1, 4, 60).astype(float) if weighted else None
+    given = sp.csr_array(documents) if sparse else documents
+    found = DCoT(5, output="lsi").fit(given, sample_weight=weights)._fitted().representation
+    copies = documents if weights is None else np.repeat(documents, weights.astype(int), axis=0)
+    k = len(copies) // 10
+    assert found.directions.shape == (12, min(k, 12))
+    expected = np.linalg.svd(copies)[2][:k].T
+    kept = np.linalg.norm(copies @ found.directions) / np.linalg.norm(copies @ expected)
+    assert 0.999 < kept <= 1 + 1e-12
+    np.testing.assert_allclose(
+        found.directions.T @ found.directions, np.eye(found.directions.shape[1]), atol=1e-12
+    )
+    lengths = np.linalg.norm(copies @ found.directions, axis=0)
+    assert (np.diff(lengths) <= 1e-9).all()  # the leading one first
+    again = DCoT(5, output="lsi").fit(rng.permutation(copies))._fitted().representation
+    np.testing.assert_allclose(again.directions, found.directions, atol=1e-6)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_compression_of_some_documents(monkeypatch, weighted):
     """Directions are right singular vectors of the weighted features of the chosen documents."""
-    monkeypatch.setattr(representation, "COMPRESSION_DOCUMENTS", 9)
+    monkeypatch.setattr(representation, "MAX_SAMPLED_DOCUMENTS", 9)
     weights = np.linspace(0.5, 2, 11) if weighted else None
     whole = DCoT(3).fit(X)._fitted().representation
-    found = whole.compressed(X, weights, 2, 0)
+    generator = np.random.RandomState(0)
+    found = whole.learned_from(*representation.sample(X, weights, generator), 11, 2, generator)
     chosen = np.sort(np.random.RandomState(0).choice(11, 9, replace=False))
     features = whole.transform(X[chosen])
     if weights is not None:

@@ -48,12 +48,13 @@ from dcot.classifier.selection import (
     input_kernel,
     select,
     unit_rows,
+    with_directions,
 )
 from dcot.classifier.self_training import self_train
 from dcot.core.centred import Matrix
 from dcot.core.fit import FitOptions, FittedDCoT
 from dcot.core.moments import Moments
-from dcot.core.representation import combined, leading_directions, products
+from dcot.core.representation import combined, products
 
 Array = NDArray[Any]
 
@@ -62,9 +63,6 @@ MAX_SELECTION_LABELS = 1500
 # The classifier learns from its predictions for at most this many documents; the mean of vectors
 # also uses at most this many, because encoders are slow.
 MAX_SAMPLED_DOCUMENTS = 2000
-# Number of directions that x is projected on.
-MAX_DIRECTIONS = 200
-DOCUMENTS_PER_DIRECTION = 10
 
 
 @dataclass(frozen=True)
@@ -282,15 +280,13 @@ def fit_classifier(
         unit = embedding.features(judged.vectors)
         beside = unit @ unit.T
     candidates = options.candidates if len(training.judged) else options.candidates[:1]
-    directions = None
-    if any(candidate.output == "lsi" for candidate in candidates):
-        directions = _directions(training, options)
     if options.fitted is None:
         n_documents = training.X.shape[0]
         fits = fits_of(training.X, training.multiplicity, candidates, options.base)
     else:
         n_documents = int(options.fitted.n_documents)
-        fits = iter([(list(candidates), options.fitted)])
+        fitted = with_directions(options.fitted, candidates, training.X, training.multiplicity)
+        fits = iter([(list(candidates), fitted)])
     selection = select(
         fits,
         judged.terms,
@@ -298,7 +294,6 @@ def fit_classifier(
         training.weights[training.used],
         beside,
         len(training.judged),
-        directions,
     )
     if embedding is not None:
         weight = selection.best.embedding
@@ -306,18 +301,6 @@ def fit_classifier(
     if embedding is None:
         labelled, pool = Documents(labelled.terms), Documents(pool.terms)
     return _finish(training, labelled, pool, selection, embedding, options, n_documents)
-
-
-def _directions(training: _Training, options: ClassifierOptions) -> Array:
-    """Directions of x: those of a given representation, or learned from all documents."""
-    if options.fitted is not None and options.fitted.representation.directions is not None:
-        return options.fitted.representation.directions
-    X, weights = training.X, training.multiplicity
-    n = X.shape[0] if weights is None else float(weights.sum())
-    n_directions = int(np.clip(n // DOCUMENTS_PER_DIRECTION, 1, MAX_DIRECTIONS))
-    # without a seed, they are the same every time
-    generator = check_random_state(0 if options.random_state is None else options.random_state)
-    return leading_directions(X, weights, n_directions, generator)
 
 
 def refit_classifier(

@@ -24,7 +24,7 @@ from dcot.classifier.ridge import KernelRidge
 from dcot.core.centred import Matrix, scale_rows
 from dcot.core.fit import FitOptions, FittedDCoT, fit_path
 from dcot.core.options import check_integer, check_noise, check_number
-from dcot.core.representation import Representation
+from dcot.core.representation import Representation, sample
 from dcot.errors import InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
 
@@ -76,7 +76,7 @@ class Candidate:
             noise=(self.noise, *base.noise[1:])[:depth],
             shrinkage=(self.shrinkage, *base.shrinkage[1:])[:depth],
             n_prototypes=self.n_prototypes,
-            output="layers" if self.output == "lsi" else self.output,
+            output=self.output,
         )
 
     def parameters(self, dcot: DCoT | None = None) -> dict[str, Any]:
@@ -266,7 +266,6 @@ def select(
     weights: Array | None,
     beside: Array | None = None,
     judged: int | None = None,
-    directions: Array | None = None,
 ) -> SelectionResult:
     """Evaluate candidates on labelled documents.
 
@@ -278,13 +277,12 @@ def select(
     weights : their weights
     beside : inner products of their vectors, or None
     judged : number of documents, from the first, that are evaluated; by default all
-    directions : directions of x, for candidates with LSI
     """
     order: list[Candidate] = []
     ridges: list[KernelRidge] = []
     kept: dict[int, FittedDCoT] = {}  # of the default, and of the best so far
     for group, fitted in fits:
-        kernels = _kernels(labelled, fitted.representation, directions)
+        kernels = _kernels(labelled, fitted.representation)
         for candidate in group:
             kernel = np.sum([kernels[block] for block in _blocks(candidate)], axis=0)
             if beside is not None:
@@ -295,12 +293,9 @@ def select(
                 kept = {0: kept.get(0, fitted), len(ridges) - 1: fitted}
     best = _best(ridges)
     made, chosen = kept[best].representation, order[best]
-    made = replace(
-        made,
-        layers=made.layers[: chosen.n_layers],
-        output=chosen.output,
-        directions=directions if chosen.output == "lsi" else None,
-    )
+    made = replace(made, layers=made.layers[: chosen.n_layers], output=chosen.output)
+    if chosen.output != "lsi":
+        made = replace(made, input_weight=1.0, directions=None)
     return SelectionResult(order, ridges, best, replace(kept[best], representation=made))
 
 
@@ -316,22 +311,37 @@ def fits_of(
     for candidate in candidates:
         key = (candidate.noise, candidate.shrinkage, candidate.n_prototypes)
         shared.setdefault(key, []).append(candidate)
-    deepest = [max(group, key=lambda candidate: candidate.n_layers) for group in shared.values()]
-    options = [candidate.options(base) for candidate in deepest]
+    options = []
+    for group in shared.values():
+        deepest = max(group, key=lambda candidate: candidate.n_layers).options(base)
+        lsi = any(candidate.output == "lsi" for candidate in group)
+        options.append(replace(deepest, output="lsi") if lsi else deepest)
     yield from zip(shared.values(), fit_path(X, multiplicity, options), strict=True)
 
 
-def _kernels(X: Matrix, made: Representation, directions: Array | None) -> dict[int | str, Array]:
+def with_directions(
+    fitted: FittedDCoT, candidates: Sequence[Candidate], X: Matrix, multiplicity: Array | None
+) -> FittedDCoT:
+    """A given representation, with directions of x if it has none and a candidate needs them."""
+    made = fitted.representation
+    if made.directions is None and any(candidate.output == "lsi" for candidate in candidates):
+        generator, made = np.random.RandomState(0), replace(made, output="lsi")
+        n = X.shape[0] if multiplicity is None else float(multiplicity.sum())
+        made = made.learned_from(*sample(X, multiplicity, generator), n, None, generator)
+    return replace(fitted, representation=made)
+
+
+def _kernels(X: Matrix, made: Representation) -> dict[int | str, Array]:
     """Inner products of documents: of x, of its projection, and of each layer by its number."""
-    x, layers = replace(made, output="concat").parts(X)
+    x, layers = replace(made, output="concat", input_weight=1.0).parts(X)
     product = x @ x.T
     found: dict[int | str, Array] = {
         "concat": product.toarray() if sp.issparse(product) else product
     }
     for number, Z in enumerate(np.split(layers, len(made.layers), axis=1), start=1):
         found[number] = Z @ Z.T
-    if directions is not None:
-        projected = replace(made, output="lsi", directions=directions).scaled_input(X)
+    if made.directions is not None:
+        projected = replace(made, output="lsi").scaled_input(X)
         found["lsi"] = projected @ projected.T
     return found
 

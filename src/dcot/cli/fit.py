@@ -80,8 +80,10 @@ class DcotOptions:
         ),
     ] = "1.0,0.0"
     features: Annotated[
-        Literal["layers", "concat", "last"],
-        _dcot("All layers, the weighted terms with all layers, or only the last layer."),
+        Literal["layers", "concat", "last", "lsi"],
+        _dcot(
+            "All layers, the weighted terms and all layers, the last layer, or LSI and all layers."
+        ),
     ] = "layers"
     normalize: Annotated[
         Literal["shared", "unit", "center", "none"],

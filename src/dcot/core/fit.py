@@ -16,7 +16,7 @@ from dcot.core.layers import DocumentsInMemory, Layer, OutputMoments, stack_laye
 from dcot.core.moments import MAX_LENGTH, MIN_LENGTH, Moments
 from dcot.core.options import FitOptions
 from dcot.core.plan import Plan, plan_in_memory
-from dcot.core.representation import Representation
+from dcot.core.representation import Representation, sample
 from dcot.core.solvers import SOLVERS, direct
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
 from dcot.runtime.progress import part, parts
@@ -126,8 +126,10 @@ def fit_path(
             corpus = DocumentsInMemory(X, weights, allowance(one.memory_limit))
             layers = stack_layers(first, one, corpus)
             made = Representation(layers, one.output, one.normalize)
-            if one.n_components is not None:
-                made = made.compressed(X, weights, one.n_components, one.random_state)
+            if one.needs_sample:
+                generator = one.generator()
+                seen = sample(X, weights, generator)
+                made = made.learned_from(*seen, moments.n, one.n_components, generator)
             yield FittedDCoT(made, prototypes, moments.n, X.shape[1], plan)
 
 

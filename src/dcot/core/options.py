@@ -61,7 +61,7 @@ class FitOptions:
         check_number("ridge", self.ridge)
         check_choice("squash", self.squash, ("identity", "tanh"))
         check_integer("n_prototypes", self.n_prototypes)
-        check_choice("output", self.output, ("layers", "concat", "last"))
+        check_choice("output", self.output, ("layers", "concat", "last", "lsi"))
         check_choice("normalize", self.normalize, NORMALIZATIONS)
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
@@ -78,6 +78,21 @@ class FitOptions:
     def means(self) -> bool:
         """Whether the mean output of every layer is needed."""
         return self.normalize is not None
+
+    @property
+    def needs_sample(self) -> bool:
+        """Whether documents are needed after the layers: for LSI, or for a compression."""
+        return self.output == "lsi" or self.n_components is not None
+
+    def generator(self) -> Any:
+        """Return the random generator for LSI and a compression.
+
+        Without a seed, a compression is different every time, and LSI is not.
+        """
+        from sklearn.utils import check_random_state
+
+        fixed = self.random_state is None and self.n_components is None
+        return check_random_state(0 if fixed else self.random_state)
 
     def named(self, terms: Array | None) -> FitOptions:
         """Return the options with names of prototypes replaced by columns of ``terms``."""

@@ -15,17 +15,28 @@ from dcot.core.layers import BLOCK_BYTES, CACHE_BYTES, Layer, row_blocks
 
 Array = NDArray[Any]
 
-# A compression, or the directions of x, are learned from at most this many documents.
-COMPRESSION_DOCUMENTS = 10_000
-# Steps of the iteration that finds directions.
+# A compression and the directions of x are learned from at most this many documents.
+MAX_SAMPLED_DOCUMENTS = 10_000
+# Number of directions of x, and steps of the iteration that finds them.
+MAX_DIRECTIONS = 200
+DOCUMENTS_PER_DIRECTION = 10
+LSI_WEIGHT = 0.5  # of its inner products, relative to a layer
 N_ITERATIONS = 4
 
 
-def compression_rows(n: int, generator: Any) -> Array | None:
-    """Return which of n documents to learn a compression from; None means all."""
-    if n <= COMPRESSION_DOCUMENTS:
+def sampled_rows(n: int, generator: Any) -> Array | None:
+    """Return which of n documents directions and a compression are learned from; None means all."""
+    if n <= MAX_SAMPLED_DOCUMENTS:
         return None
-    return np.sort(generator.choice(n, COMPRESSION_DOCUMENTS, replace=False))
+    return np.sort(generator.choice(n, MAX_SAMPLED_DOCUMENTS, replace=False))
+
+
+def sample(X: Matrix, weights: Array | None, generator: Any) -> tuple[Matrix, Array | None]:
+    """Return the documents that directions and a compression are learned from."""
+    chosen = sampled_rows(X.shape[0], generator)
+    if chosen is None:
+        return X, weights
+    return X[chosen], None if weights is None else weights[chosen]
 
 
 @dataclass(frozen=True)
@@ -121,22 +132,36 @@ class Representation:
             self._fill(X[rows], dense[rows])
         return [self.scaled_input(X), dense] if self.input_width else [dense]
 
-    def compressed(
-        self, X: Matrix, weights: Array | None, n_components: int, random_state: Any
+    def learned_from(
+        self,
+        X: Matrix,
+        weights: Array | None,
+        n_documents: float,
+        n_components: int | None,
+        generator: Any,
     ) -> Representation:
-        """Return a representation projected on the leading singular directions of its features."""
-        from sklearn.utils import check_random_state
+        """Return a representation with the directions and the compression that it needs.
 
-        generator = check_random_state(random_state)
-        chosen = compression_rows(X.shape[0], generator)
-        if chosen is not None:
-            X, weights = X[chosen], None if weights is None else weights[chosen]
-        return self.compressed_on(X, weights, n_components, generator)
+        Parameters
+        ----------
+        X, weights : some documents and their weights; see ``sample``
+        n_documents : number of documents in the corpus
+        n_components : number of components to compress to, or None
+        generator : random generator
+        """
+        made = self
+        if self.output == "lsi":
+            k = int(np.clip(n_documents // DOCUMENTS_PER_DIRECTION, 1, MAX_DIRECTIONS))
+            directions = leading_directions(X, weights, k, generator)
+            made = replace(self, directions=directions, input_weight=float(np.sqrt(LSI_WEIGHT)))
+        if n_components is None:
+            return made
+        return made._compressed(X, weights, n_components, generator)
 
-    def compressed_on(
+    def _compressed(
         self, X: Matrix, weights: Array | None, n_components: int, generator: Any
     ) -> Representation:
-        """Like ``compressed``, learned from all of these documents."""
+        """Return a representation projected on the leading singular directions of its features."""
         from sklearn.utils.extmath import randomized_svd
 
         features = self.transform(X)
@@ -145,10 +170,7 @@ class Representation:
         rank = min(n_components, *features.shape)
         options = {"n_iter": 3, "power_iteration_normalizer": "QR", "flip_sign": False}
         directions = randomized_svd(features, rank, random_state=generator, **options)[2]
-        # The sign of a direction is arbitrary: make its largest entry positive.
-        largest = np.take_along_axis(directions, np.abs(directions).argmax(1)[:, None], axis=1)
-        components = np.ascontiguousarray((directions * np.sign(largest)).T)
-        return replace(self, components=components)
+        return replace(self, components=_with_signs(directions.T))
 
     def _blocks(self, n: int) -> Iterator[slice]:
         return row_blocks(n, self.width * self.layers[0].coef_.dtype.itemsize)
@@ -238,22 +260,26 @@ class Representation:
 def leading_directions(
     X: Matrix, weights: Array | None, n_directions: int, generator: Any
 ) -> Array:
-    """Return orthonormal directions that hold most of x, terms × directions.
+    """Return the directions that LSI projects x on, terms × directions, the leading one first.
 
-    They span the leading right singular vectors of X, which LSI projects on. They are found by
-    iterating a random subspace of terms. So they do not depend on the order of the documents, and
-    a weight of two is the same as a copy.
+    They are the right singular vectors of X, found by iterating a random subspace of terms. So they
+    do not depend on the order of the documents, and a weight of two is the same as a copy.
     """
-    chosen = compression_rows(X.shape[0], generator)
-    if chosen is not None:
-        X, weights = X[chosen], None if weights is None else weights[chosen]
     if weights is not None:
         X = scale_rows(X, np.sqrt(weights).astype(X.dtype))
     transpose = transposed(X)
     basis = generator.standard_normal((X.shape[1], min(n_directions, *X.shape))).astype(X.dtype)
     for _ in range(N_ITERATIONS):
         basis = orthonormal(times(transpose, times(X, basis))).astype(X.dtype)
-    return np.ascontiguousarray(basis)
+    projected = times(X, basis).astype(np.float64)
+    rotation = np.linalg.eigh(projected.T @ projected)[1][:, ::-1]
+    return _with_signs(basis @ rotation.astype(X.dtype))
+
+
+def _with_signs(directions: Array) -> Array:
+    """Return directions, in columns, whose largest entries are positive; a sign is arbitrary."""
+    largest = np.take_along_axis(directions, np.abs(directions).argmax(0)[None], axis=0)
+    return np.ascontiguousarray(directions * np.sign(largest))
 
 
 def orthonormal(columns: Array) -> Array:

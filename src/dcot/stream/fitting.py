@@ -25,7 +25,7 @@ from dcot.core.fit import FitOptions, FittedDCoT, check_moments, check_weights
 from dcot.core.layers import Layer, OutputMoments, OutputsTotal, scatter_after, stack_layers
 from dcot.core.moments import Moments
 from dcot.core.plan import CorpusSize, Plan, plan_passes
-from dcot.core.representation import Representation, compression_rows
+from dcot.core.representation import Representation, sampled_rows
 from dcot.core.solvers import direct
 from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError, InvalidParameterError
@@ -100,30 +100,31 @@ def fit_passes(
     sparse_parts : whether partial sums are sent between machines; panels are then sparse, and
         products are computed in parts
     """
-    if options.n_components is not None and not blocks.rereadable:
+    if options.needs_sample and not blocks.rereadable:
+        what = "output='lsi'" if options.n_components is None else "n_components"
         raise InvalidInputError(
-            "n_components needs another pass, and the source can be read once: give a list of "
+            f"{what} needs another pass, and the source can be read once: give a list of "
             "blocks, files or a function that returns a new iterator each time"
         )
     found = _Fit(blocks, d, np.dtype(dtype), options, sparse_parts).run(known)
-    if options.n_components is not None:
-        found = replace(found, representation=_compressed(found.representation, blocks, options))
+    if options.needs_sample:
+        found = replace(found, representation=_completed(found, blocks, options))
     return replace(found, skipped=dict(blocks.skipped))
 
 
-def _compressed(made: Representation, blocks: Passes, options: FitOptions) -> Representation:
-    """Learn the compression from the same documents as a fit in memory."""
-    from sklearn.utils import check_random_state
-
-    assert options.n_components is not None
-    generator = check_random_state(options.random_state)
+def _completed(found: FittedDCoT, blocks: Passes, options: FitOptions) -> Representation:
+    """Learn directions and the compression from the same documents as a fit in memory."""
+    generator = options.generator()
     (n,) = blocks.totals([CountSum()], "counting")
-    chosen = compression_rows(n, generator)
+    chosen = sampled_rows(n, generator)
     wanted = np.arange(n) if chosen is None else chosen
-    (parts,) = blocks.totals([RowsSum(wanted)], "documents for the compression")
+    what = "LSI" if options.n_components is None else "the compression"
+    (parts,) = blocks.totals([RowsSum(wanted)], f"documents for {what}")
     parts = sorted(parts, key=lambda part: part[0])
     together = Block.stack([Block(rows, weights, start) for start, rows, weights in parts])
-    return made.compressed_on(together.X, together.weights, options.n_components, generator)
+    return found.representation.learned_from(
+        together.X, together.weights, found.n_documents, options.n_components, generator
+    )
 
 
 @dataclass

@@ -31,6 +31,8 @@ SETTINGS = {
     "center": {"normalize": "center", "weighting": "bm25"},
     "squashed": {"normalize": "shared", "squash": "tanh", "weighting": "log", "norm": "l1"},
     "compressed": {"n_components": 7, "output": "concat", "random_state": 0},
+    "LSI": {"output": "lsi"},
+    "LSI, not scaled": {"output": "lsi", "normalize": None},
     "double": {"dtype": "float64", "weighting": "counts", "norm": "l2", "n_layers": 1},
     "bm25 without k1": {"weighting": "bm25", "k1": 0.0, "ngram_range": (1, 2), "min_df": 2},
     "binary": {"binary": True, "use_idf": False, "stop_words": "english", "lowercase": False},

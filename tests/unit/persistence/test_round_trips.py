@@ -27,6 +27,8 @@ DCOT_SETTINGS = [
     {"squash": "tanh", "normalize": None, "n_layers": 1},
     {"n_components": 3, "random_state": 0},
     {"n_components": 3, "output": "concat", "random_state": 0},
+    {"output": "lsi"},
+    {"n_components": 3, "output": "lsi", "random_state": 0},
     {"solver": "cg", "noise": 0.5},
     {"solver": "primal", "shrinkage": [0.5, 0.1]},
     {"solver": "dual", "noise": np.array([0.3, 0.6])},

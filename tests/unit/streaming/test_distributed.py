@@ -116,6 +116,7 @@ def parts(bad, *arguments, place=2):
         {},
         {"squash": "tanh"},
         {"n_components": 5, "random_state": 0},
+        {"output": "lsi"},
         {"weighting": "bm25", "min_df": 3, "n_layers": 3},
         {"solver": "cg", "tol": 1e-12},
         {"vocabulary": ["w000", "w003", "w017", "w020"]},

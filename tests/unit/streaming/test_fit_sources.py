@@ -55,6 +55,8 @@ OPTIONS = [
     {"n_layers": 3, "noise": (0.5, 0.3, 0.6), "shrinkage": 0.2},
     {"output": "concat", "normalize": "center", "ridge": 0.1},
     {"n_components": 7, "random_state": 3},
+    {"output": "lsi"},
+    {"output": "lsi", "n_components": 7, "random_state": 3},
     {"prototypes": [3, 5, 60, 149]},
 ]
 
@@ -182,6 +184,8 @@ def test_an_iterator_is_enough_for_one_pass_and_refused_for_two(X):
         DCoT(30, squash="tanh").fit(iter([X]))
     with pytest.raises(InvalidInputError, match="can be read once"):
         DCoT(30, n_components=5).fit(iter([X]))
+    with pytest.raises(InvalidInputError, match="output='lsi' needs another pass"):
+        DCoT(30, output="lsi").fit(iter([X]))
     once = iter([X])
     with pytest.raises(InvalidInputError, match="same iterator twice"):
         DCoT(30).fit(lambda: once)

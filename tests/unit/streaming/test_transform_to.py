@@ -393,6 +393,7 @@ CHANGES = [
     {"normalize": "center"},
     {"normalize": None},
     {"n_components": 5},
+    {"output": "lsi"},
     {"dtype": "float64"},
     {"weighting": "bm25"},
     {"norm": None},
