@@ -31,7 +31,11 @@ from dcot.bench.tasks import load_corpus
 from dcot.classifier import DCoTClassifier
 from dcot.classifier.embedding import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
 from dcot.classifier.fit import evenly_spaced
-from dcot.classifier.selection import EMBEDDING_WEIGHTS
+from dcot.classifier.selection import (
+    CLEAR_STANDARD_ERRORS,
+    EMBEDDING_WEIGHTS,
+    LSI_STANDARD_ERRORS,
+)
 from dcot.classifier.self_training import FACTORS
 from dcot.datasets import Corpus
 from dcot.errors import DatasetMissingError, InvalidParameterError
@@ -137,14 +141,17 @@ class Held:
         class_weight: Any = "default",
         budgets: Sequence[int] | None = None,
         factors: Sequence[float] = (),
+        standard_errors: Sequence[float] | None = None,
     ) -> dict[str, Array]:
         """Scores in percent by number of labels; leave-one-out chooses among several features.
 
         With ``factors``, the classifier also learns from its predictions for other documents.
+        ``standard_errors`` is the evidence that each of the features needs to replace the first.
         """
         held, labels = np.arange(self.n_out), self.labels
         weight = default_class_weight() if class_weight == "default" else class_weight
         candidates = [Candidate({}, blocks) for blocks in choices]
+        evidence = np.array(standard_errors or [CLEAR_STANDARD_ERRORS] * len(choices))
         found: list[list[dict[str, float]]] = []
         for order in self.draws:
             usable = [budget for budget in budgets or BUDGETS if budget <= len(order)]
@@ -153,7 +160,7 @@ class Held:
                     f"{self.name} has {len(order)} documents to label, and this study needs "
                     f"{(budgets or BUDGETS)[0]}: choose a larger corpus"
                 )
-            chosen = choose(candidates, labels, order, usable, weight)
+            chosen = choose(candidates, labels, order, usable, weight, evidence)
             found.append([])
             for budget, choice in chosen.items():
                 known, others = order[:budget], order[budget:]
@@ -242,28 +249,37 @@ def _classes(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
     """Features chosen by the classifier, against fixed ones."""
-    model = DCoTVectorizer().fit(held.learned)
+    model = DCoTVectorizer(output="lsi").fit(held.learned)
     X = model.weigh(held.texts)
-    z1, z2 = (Block.of(layer) for layer in np.hsplit(model.dcot_.transform(X), 2))
+    lsi, z1, z2 = (Block.of(part) for part in _parts(model.dcot_, X))
     x, half = Block.of(X), Block.of(X * X.dtype.type(np.sqrt(0.5)))
-    both = [z1, z2]
-    choices = {
-        "both layers": [both],
-        "chosen: these or layer 2": [both, [z2]],
-        "chosen: these, layer 1 or 2": [both, [z1], [z2]],
-        "chosen: these, layer 2 or x too": [both, [z2], [x, z1, z2]],
-        "always layer 1": [[z1]],
-        "always layer 2": [[z2]],
-        "always x too": [[x, z1, z2]],
-        "always x at half weight too": [[half, z1, z2]],
+    both, all_three = [z1, z2], [lsi, z1, z2]
+    little, clear = LSI_STANDARD_ERRORS, CLEAR_STANDARD_ERRORS
+    choices: dict[str, tuple[list[Blocks], list[float]]] = {
+        "both layers": ([both], [clear]),
+        "LSI too": ([all_three], [clear]),
+        "LSI alone": ([[lsi]], [clear]),
+        "chosen: LSI too, or not": ([all_three, both], [clear, little]),
+        "chosen: the same, or layer 2": ([all_three, both, [z2]], [clear, little, clear]),
+        "layer 1": ([[z1]], [clear]),
+        "layer 2": ([[z2]], [clear]),
+        "x too": ([[x, z1, z2]], [clear]),
+        "x at half weight too": ([[half, z1, z2]], [clear]),
+        "LSI and x too": ([[x, *all_three]], [clear]),
     }
-    for name, blocks in choices.items():
-        yield name, Outcome(held.scores(*blocks))
+    for name, (blocks, evidence) in choices.items():
+        yield name, Outcome(held.scores(*blocks, standard_errors=evidence))
+
+
+def _parts(model: DCoT, X: Any) -> list[Array]:
+    """LSI of documents, and the layers."""
+    lsi, layers = model._fitted().representation.parts(X)
+    return [lsi, *np.hsplit(layers, len(model.layers_))]
 
 
 def _self_training(held: Held) -> Iterator[tuple[str, Outcome]]:
     """Ridge that learns from its predictions for unlabelled documents, with several strengths."""
-    features = [Block.of(DCoTVectorizer().fit(held.learned).transform(held.texts))]
+    features = [Block.of(DCoTVectorizer(output="lsi").fit(held.learned).transform(held.texts))]
     yield "ridge alone", Outcome(held.scores(features))
     for factor in FACTORS:
         name = f"self-training, {factor:g} times the strength"
@@ -273,18 +289,24 @@ def _self_training(held: Held) -> Iterator[tuple[str, Outcome]]:
 
 def _many(held: Held) -> Iterator[tuple[str, Outcome]]:
     """x beside the layers, with many labels."""
-    model = DCoTVectorizer().fit(held.learned)
+    model = DCoTVectorizer(output="lsi").fit(held.learned)
     X = model.weigh(held.texts)
-    layers = Block.of(model.dcot_.transform(X))
-    yield "both layers", Outcome(held.scores([layers], budgets=MANY_LABELS))
-    yield "x too", Outcome(held.scores([Block.of(X), layers], budgets=MANY_LABELS))
+    x, (lsi, z1, z2) = Block.of(X), (Block.of(part) for part in _parts(model.dcot_, X))
+    choices = {
+        "LSI and both layers": [lsi, z1, z2],
+        "both layers": [z1, z2],
+        "x and both layers": [x, z1, z2],
+        "x, LSI and both layers": [x, lsi, z1, z2],
+    }
+    for name, blocks in choices.items():
+        yield name, Outcome(held.scores(blocks, budgets=MANY_LABELS))
 
 
 def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
     """The vectors of wordllama, for texts and for words, beside the default and alone."""
     encode = as_encoder(WORDLLAMA)
     assert encode is not None
-    model = DCoTVectorizer().fit(held.learned)
+    model = DCoTVectorizer(output="lsi").fit(held.learned)
     terms, X = model._pipeline.terms.tolist(), model.weigh(held.texts)
     ours = Block.of(model.transform(held.texts))
     start = time.process_time()

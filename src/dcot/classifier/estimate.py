@@ -144,10 +144,13 @@ class Estimate:
         return "\n".join(lines)
 
 
-def held_out_by_fold(ridges: Sequence[KernelRidge], generator: Any) -> Array:
+def held_out_by_fold(
+    ridges: Sequence[KernelRidge], standard_errors: Array, generator: Any
+) -> Array:
     """Leave-one-out decisions without a bias from the selection among candidates.
 
-    The selection is repeated for each fold, without the errors of the fold.
+    The selection is repeated for each fold, without the errors of the fold. ``standard_errors`` is
+    the evidence that each candidate needs, as in ``best_of``.
     """
     n = len(ridges[0].losses)
     if not n:
@@ -157,7 +160,9 @@ def held_out_by_fold(ridges: Sequence[KernelRidge], generator: Any) -> Array:
     held_out = np.empty_like(ridges[0].held_out)
     for number in np.unique(fold):
         inside, outside = fold == number, fold != number
-        best = best_of(losses[:, outside], weights[outside]) if outside.sum() > 1 else 0
+        best = 0
+        if outside.sum() > 1:
+            best = best_of(losses[:, outside], weights[outside], standard_errors)
         held_out[inside] = ridges[best].held_out[inside]
     return held_out
 

@@ -46,6 +46,7 @@ from dcot.classifier.selection import (
     cv_results,
     fits_of,
     input_kernel,
+    needed_evidence,
     select,
     unit_rows,
     with_directions,
@@ -410,7 +411,8 @@ def _finish(
         by_fold = held_out
     else:
         generator = check_random_state(options.random_state)
-        by_fold = held_out_by_fold(selection.ridges, generator)
+        evidence = needed_evidence(selection.candidates)
+        by_fold = held_out_by_fold(selection.ridges, evidence, generator)
     targets, counts = labels.targets[rows], training.counts[rows]
     # without class weights, so that probabilities follow the frequency of classes
     temperature, calibrated = calibrate(held_out, targets, counts, exclusive)

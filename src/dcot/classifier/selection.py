@@ -4,9 +4,9 @@ The candidates are the default, and the default with one parameter changed. Each
 squared error of predicting every labelled document from the others. With few labels these errors
 are noisy, and the candidate with the smallest error is often no better on other documents. So a
 candidate replaces the default only if it is better by more than three standard errors of the
-difference, document by document. Without a grid, only the features are selected: the layers, LSI
-(the projection of x on its leading directions) and, with many labels, x. This is cheap, because one
-fit serves all candidates.
+difference, document by document; one is enough to leave out LSI. Without a grid, only the features
+are selected: the layers, LSI (the projection of x on its leading directions) and, with many labels,
+x. This is cheap, because one fit serves all candidates.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ GRID: dict[str, tuple[Any, ...]] = {
 EMBEDDING_WEIGHTS = (0.5, 1.0, 2.0, 0.0)
 
 CLEAR_STANDARD_ERRORS = 3.0
+# LSI is dropped on less evidence: features with and without it are alike, and so are their errors.
+LSI_STANDARD_ERRORS = 1.0
 # Number of labels from which x helps. Leave-one-out would select it with fewer labels.
 INPUT_FROM_LABELS = 1000
 
@@ -289,13 +291,13 @@ def select(
                 kernel += candidate.embedding * beside
             order.append(candidate)
             ridges.append(KernelRidge.fit(kernel, targets, weights=weights, judged=judged))
-            if _best(ridges) == len(ridges) - 1:
+            if _best(order, ridges) == len(ridges) - 1:
                 kept = {0: kept.get(0, fitted), len(ridges) - 1: fitted}
-    best = _best(ridges)
+    best = _best(order, ridges)
     made, chosen = kept[best].representation, order[best]
     made = replace(made, layers=made.layers[: chosen.n_layers], output=chosen.output)
     if chosen.output != "lsi":
-        made = replace(made, input_weight=1.0, directions=None)
+        made = replace(made, directions=None)
     return SelectionResult(order, ridges, best, replace(kept[best], representation=made))
 
 
@@ -333,7 +335,7 @@ def with_directions(
 
 def _kernels(X: Matrix, made: Representation) -> dict[int | str, Array]:
     """Inner products of documents: of x, of its projection, and of each layer by its number."""
-    x, layers = replace(made, output="concat", input_weight=1.0).parts(X)
+    x, layers = replace(made, output="concat").parts(X)
     product = x @ x.T
     found: dict[int | str, Array] = {
         "concat": product.toarray() if sp.issparse(product) else product
@@ -368,24 +370,36 @@ def input_kernel(X: Matrix) -> Array:
     return np.asarray(product.toarray() if sp.issparse(product) else product)
 
 
-def _best(ridges: Sequence[KernelRidge]) -> int:
-    return best_of(np.array([ridge.losses for ridge in ridges]), ridges[0].weights)
+def _best(candidates: Sequence[Candidate], ridges: Sequence[KernelRidge]) -> int:
+    losses = np.array([ridge.losses for ridge in ridges])
+    return best_of(losses, ridges[0].weights, needed_evidence(candidates))
 
 
-def best_of(losses: Array, weights: Array, standard_errors: float = CLEAR_STANDARD_ERRORS) -> int:
-    """The candidate with the smallest error if it is clearly better than the first; else 0.
+def needed_evidence(candidates: Sequence[Candidate]) -> Array:
+    """For each candidate, by how many standard errors it has to be better than the first."""
+    first = candidates[0]
+    without = None
+    if first.output == "lsi":
+        without = replace(first, features=features_of(first.n_layers, "layers"))
+    return np.array(
+        [LSI_STANDARD_ERRORS if one == without else CLEAR_STANDARD_ERRORS for one in candidates]
+    )
+
+
+def best_of(
+    losses: Array, weights: Array, standard_errors: float | Array = CLEAR_STANDARD_ERRORS
+) -> int:
+    """The best of the candidates that are clearly better than the first; 0 if there is none.
 
     ``losses`` are candidates × documents; the first candidate is the default. Another one has to
     be better by more than ``standard_errors`` standard errors of the difference.
     """
     share = weights / weights.sum()
-    means = losses @ share
-    best = int(np.argmin(means))
-    difference = losses[0] - losses[best]
-    gain = float(share @ difference)
-    variance = float(share @ (difference - gain) ** 2)
-    error = np.sqrt(variance / max(len(share) - 1, 1))
-    return best if gain > standard_errors * error else 0
+    differences = losses[0] - losses
+    gains = differences @ share
+    variances = (differences - gains[:, None]) ** 2 @ share
+    errors = np.sqrt(variances / max(len(share) - 1, 1))
+    return int(np.argmax(np.where(gains > standard_errors * errors, gains, 0.0)))
 
 
 def cv_results(result: SelectionResult, targets: Array, exclusive: bool) -> dict[str, Any]:
