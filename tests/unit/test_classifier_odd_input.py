@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from dcot import DCoTClassifier
+from dcot import DCoTClassifier, DCoTVectorizer
 from dcot.errors import InvalidParameterError
 
 TEXTS = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat", "opec", "corn"]
@@ -85,3 +85,32 @@ def test_estimators_of_others_are_refused_when_they_are_fitted():
 def test_an_estimator_that_refuses_its_parameters():
     with pytest.raises(InvalidParameterError, match=r"LogisticRegression cannot be .* 'C'"):
         DCoTClassifier(estimator=LogisticRegression(C=-1)).fit(TEXTS, LABELS)
+
+
+# -- the grid -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("features", ["3 layers", "layer 3", "x and 3 layers"])
+def test_features_with_more_layers_than_the_vectorizer(features):
+    model = DCoTClassifier(grid={"features": ["both layers", features]}).fit(TEXTS, LABELS)
+    assert len(model.cv_results_["params"]) == 2
+    alone = DCoTClassifier(grid={"features": [features]}).fit(TEXTS, LABELS)
+    assert alone.best_params_["features"] == features
+    assert alone.dcot_.n_layers == 3
+    deep = DCoTClassifier(vectorizer=DCoTVectorizer(n_layers=3), grid={"features": [features]})
+    expected = deep.fit(TEXTS, LABELS).predict_proba(TEXTS)
+    assert alone.predict_proba(TEXTS) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        ({"noise": (noise for noise in [0.5])}, r"\['noise'\] must be a list of values"),
+        ({"noise": iter([0.5])}, r"\['noise'\] must be a list of values"),
+        ({"noise": np.array([[0.5, 0.6]])}, "noise must be in"),
+        ({"noise": np.array([])}, r"\['noise'\] must have a value"),
+    ],
+)
+def test_grids_that_are_no_lists(grid, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        DCoTClassifier(grid=grid).fit(TEXTS, LABELS)

@@ -362,7 +362,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         tried = candidates_for(dcot, self.grid, embedded)
         if fitted is not None:
             tried = for_layers(tried, self.grid, len(fitted.layers))
-        base = base_options(dcot)
+        base = base_options(dcot, [candidate.features for candidate in tried])
         if self.memory_limit is not None:
             base = replace(base, memory_limit=parse_bytes(self.memory_limit))
         if self.verbose:
