@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
@@ -13,7 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from dcot import DCoTClassifier, DCoTVectorizer
-from dcot.errors import InvalidParameterError
+from dcot.classifier.labels import read_labels
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 
 TEXTS = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat", "opec", "corn"]
 LABELS = ["oil", "oil", "grain", "grain", None, None]
@@ -114,3 +116,99 @@ def test_features_with_more_layers_than_the_vectorizer(features):
 def test_grids_that_are_no_lists(grid, words):
     with pytest.raises(InvalidParameterError, match=words):
         DCoTClassifier(grid=grid).fit(TEXTS, LABELS)
+
+
+# -- labels -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("y", [set("abcdef"), frozenset("abcdef"), dict.fromkeys("abcdef", 1)])
+def test_labels_without_an_order(y):
+    with pytest.raises(InvalidTypeError, match="in the order of the documents"):
+        DCoTClassifier().fit(TEXTS, y)
+    with pytest.raises(InvalidTypeError, match="in the order of the documents"):
+        DCoTClassifier(selection="none").fit(TEXTS, LABELS).score(TEXTS, y)
+
+
+def test_masked_labels_are_missing():
+    masked = np.ma.array([1, 2, 1, 2, 7, 7], mask=[0, 0, 0, 0, 1, 1])
+    labels = read_labels(masked, 6)
+    assert labels.labelled.tolist() == [0, 1, 2, 3]
+    assert labels.classes.tolist() == [1, 2]
+    rows = np.ma.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], mask=[[0, 0], [0, 0], [1, 1]])
+    assert read_labels(rows, 3).labelled.tolist() == [0, 1]
+    whole = np.ma.array([[1, 0], [0, 1]])
+    assert read_labels(whole, 2).kind == "indicator"
+
+
+def test_dates_that_are_missing():
+    dates = np.array(["2020-01-01", "2021-01-01", "NaT"], dtype="M8[D]")
+    assert read_labels(dates, 3).labelled.tolist() == [0, 1]
+    assert read_labels(dates - dates[0], 3).labelled.tolist() == [0, 1]
+
+
+def test_large_whole_numbers_stay_different():
+    names = [2**63 + 1, 2**63 + 2, 5]
+    assert read_labels(names, 3).classes.tolist() == sorted(names)
+    assert read_labels([[name] for name in names] + [[]], 4).classes.tolist() == sorted(names)
+    assert read_labels([1, 2, 1], 3).classes.dtype == np.int64
+
+
+@pytest.mark.parametrize("y", [["a", "a\0", "b"], [b"a", b"a\0", b"b"], [["a"], ["a\0"], []]])
+def test_labels_that_would_become_one(y):
+    with pytest.raises(InvalidInputError, match="end in NUL"):
+        read_labels(y, 3)
+
+
+@pytest.mark.parametrize("nothing", [None, "", float("nan")])
+def test_nothing_among_the_labels_of_a_document(nothing):
+    with pytest.raises(InvalidInputError, match="among the labels of document 1"):
+        read_labels([["a"], ["b", nothing], None], 3)
+
+
+def test_names_of_columns_of_two_kinds():
+    frame = pd.DataFrame([[0.9, 0.1], [0.2, 0.8]], columns=["a", 1])
+    with pytest.raises(InvalidTypeError, match="mixed types"):
+        read_labels(frame, 2)
+
+
+def test_soft_labels_are_scored_by_name_or_by_place():
+    soft = pd.DataFrame({"a": [0.9, 0.2, 0.6, 1.0, None], "b": [0.1, 0.8, 0.4, 0.0, None]})
+    model = DCoTClassifier(selection="none").fit(TEXTS[:5], soft)
+    right = np.array(["a", "b", "a", "a"]) == model.predict(TEXTS[:4])
+    assert 0 < right.mean() < 1 or right.all()
+    one_hot = pd.DataFrame({"a": [1, 0, 1, 1], "b": [0, 1, 0, 0]})
+    for y in (soft, soft[["b", "a"]], soft.to_numpy()):
+        assert model.score(TEXTS[:5], y) == right.mean()
+    for y in (one_hot, one_hot[["b", "a"]], one_hot.to_numpy(), one_hot.to_numpy(float)):
+        assert model.score(TEXTS[:4], y) == right.mean()
+    for y in (np.zeros((4, 2)), [["a"]] * 4, np.eye(4)):
+        with pytest.raises(InvalidInputError, match="y (must have|has 4 columns)"):
+            model.score(TEXTS[:4], y)
+
+
+@pytest.mark.parametrize(
+    "y", [["oil"] * 6, [3] * 6, [["oil"], "oil", *[None] * 4], [[["oil"]]] * 6]
+)
+def test_lists_of_labels_are_scored_by_lists(y):
+    sets = [["oil"], ["oil"], ["grain"], ["grain", "oil"], None, None]
+    model = DCoTClassifier(selection="none").fit(TEXTS, sets)
+    assert model.score(TEXTS, sets) > 0.5
+    with pytest.raises(InvalidTypeError, match="lists of labels"):
+        model.score(TEXTS, y)
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([[1, 0], [1], *[[0, 0]] * 4], r"shape \(6,\), expected \(6, 2\)"),
+        (np.full((6, 2), 0.5), "indicator matrix of 0 and 1"),
+        ([["a", "b"]] * 6, "indicator matrix of 0 and 1"),
+        (np.full((6, 2), np.nan), "indicator matrix of 0 and 1"),
+    ],
+)
+def test_indicators_are_scored_by_indicators(y, words):
+    rows = np.array([[1, 0], [0, 1], [1, 1], [0, 0], [-1, -1], [-1, -1]])
+    model = DCoTClassifier(selection="none").fit(TEXTS, rows)
+    assert 0 <= model.score(TEXTS, rows) <= 1
+    with pytest.raises(InvalidInputError, match=words):
+        model.score(TEXTS, y)

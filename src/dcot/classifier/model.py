@@ -799,7 +799,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         1.0
         """
         predicted = self.predict(documents, vectors=vectors)
-        labelled, right = hits(y, predicted, self._learned.kind, self.unlabelled_label)
+        labelled, right = hits(
+            y, predicted, self._learned.kind, self.unlabelled_label, self.classes_
+        )
         if not labelled.any():
             raise InvalidInputError("no document has a label to score it by")
         weights = check_weights(sample_weight, len(labelled))
