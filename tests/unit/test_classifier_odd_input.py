@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
@@ -182,7 +183,7 @@ def test_soft_labels_are_scored_by_name_or_by_place():
     for y in (one_hot, one_hot[["b", "a"]], one_hot.to_numpy(), one_hot.to_numpy(float)):
         assert model.score(TEXTS[:4], y) == right.mean()
     for y in (np.zeros((4, 2)), [["a"]] * 4, np.eye(4)):
-        with pytest.raises(InvalidInputError, match="y (must have|has 4 columns)"):
+        with pytest.raises(InvalidInputError, match=r"y (must have|has 4 columns)"):
             model.score(TEXTS[:4], y)
 
 
@@ -212,3 +213,59 @@ def test_indicators_are_scored_by_indicators(y, words):
     assert 0 <= model.score(TEXTS, rows) <= 1
     with pytest.raises(InvalidInputError, match=words):
         model.score(TEXTS, y)
+
+
+# -- weights ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", [0, -1, np.nan, np.inf, None, "x", [1, 2], 1e-300, 1e300])
+def test_class_weights_that_are_no_weights(weight):
+    model = DCoTClassifier(class_weight={"oil": weight, "grain": 1})
+    with pytest.raises(InvalidParameterError, match="class_weight of 'oil' must be a positive"):
+        model.fit(TEXTS, LABELS)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("weight", [1e308, 10**400, np.inf, np.nan])
+def test_weights_of_documents_that_are_too_large(weight):
+    with pytest.raises(InvalidInputError, match="sample_weight must be"):
+        DCoTClassifier().fit(TEXTS, LABELS, sample_weight=[1.0] * 2 + [weight] * 4)
+
+
+# -- use ----------------------------------------------------------------------------------------
+
+
+def test_any_label_for_documents_without_known_terms():
+    model = DCoTClassifier(selection="none").fit(TEXTS, LABELS)
+    for label in (("a", "b"), [1, 2], None):
+        found = model.predict(["opec", "zebra", "lion"], unknown=label).tolist()
+        assert found == ["oil", label, label]
+
+
+@pytest.mark.parametrize("target", [np.array(["a", "b", "c"]), ["oil"], ("oil",), "lead", 3])
+def test_a_target_that_is_no_class(target):
+    model = DCoTClassifier(selection="none").fit(TEXTS, LABELS)
+    with pytest.raises(InvalidParameterError, match="target must be one of the classes"):
+        model.explain("opec", target=target)
+
+
+def test_a_stored_zero_is_no_term():
+    X, y = easy(2)
+    model = DCoTClassifier(selection="none").fit(sp.csr_array(X), y)
+    rows = sp.csr_array(([0.0, 0.0, 2.0], [0, 1, 1], [0, 1, 3, 3]), shape=(3, 12))
+    assert model.has_known_terms(rows).tolist() == [False, True, False]
+    assert model.has_known_terms(rows.toarray()).tolist() == [False, True, False]
+    assert model.predict(rows, unknown="?").tolist()[::2] == ["?", "?"]
+
+
+def test_parameters_of_a_vectorizer_that_is_not_there():
+    model = DCoTClassifier()
+    with pytest.raises(InvalidParameterError, match=r"vectorizer is None: .*DCoTVectorizer\(\)"):
+        model.set_params(vectorizer__noise=0.5)
+    with pytest.raises(InvalidParameterError, match="estimator is 'ridge'"):
+        model.set_params(estimator__C=3)
+    with pytest.raises(InvalidParameterError, match="Invalid parameter 'depth'"):
+        model.set_params(depth=3)
+    model.set_params(vectorizer=DCoTVectorizer(), vectorizer__noise=0.5)
+    assert model.fit(TEXTS, LABELS).dcot_.noise == (0.5, 0.5)
+    assert model.set_params(estimator=LinearSVC(), estimator__C=3).estimator.C == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, Inv
 Array = NDArray[Any]
 
 EXCLUSIVE = ("single", "soft")  # kinds of labels with exactly one class per document
+LEAST_WEIGHT = 1e-9  # of a class; and one over it is the largest
 _SUM_TOLERANCE = 1e-3  # of the probabilities of a document
 
 
@@ -367,10 +368,21 @@ def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Arr
             f"class_weight must be 'sqrt', 'balanced', a mapping from classes to weights or None, "
             f"got {class_weight!r}"
         )
+    _check_class_weights(class_weight)
     try:
         return np.asarray(weights * compute_sample_weight(class_weight, labels.classes[codes]))
     except ValueError as error:
         raise InvalidParameterError(str(error)) from error
+
+
+def _check_class_weights(class_weight: Mapping[Any, Any]) -> None:
+    for name, weight in class_weight.items():
+        number = float(weight) if isinstance(weight, Real) else np.nan
+        if not LEAST_WEIGHT <= number <= 1 / LEAST_WEIGHT:
+            raise InvalidParameterError(
+                f"class_weight of {name!r} must be a positive number, from {LEAST_WEIGHT:g} to "
+                f"{1 / LEAST_WEIGHT:g}, got {weight!r}: to leave out a class, leave out its labels"
+            )
 
 
 def without_duplicates(rows: Any, targets: Array, weights: Array) -> tuple[Array, Array]:

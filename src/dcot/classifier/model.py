@@ -36,7 +36,7 @@ from dcot.classifier.fit import (
     refit_classifier,
 )
 from dcot.classifier.label_issues import label_issues_of
-from dcot.classifier.labels import hits, read_labels
+from dcot.classifier.labels import hits, is_set, read_labels
 from dcot.classifier.learners import check_estimator
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.seeds import read_seeds, rows_of_columns
@@ -653,7 +653,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             predicted[unsure] = None
         if unknown is not _CLASSIFY and not known.all():
             predicted = predicted.astype(object)
-            predicted[~known] = unknown
+            for place in np.flatnonzero(~known):  # a tuple is one label, not one for each place
+                predicted[place] = unknown
         return predicted
 
     def predict_sets(
@@ -1038,12 +1039,13 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return self.dcot_._reader(names)
 
     def _column(self, name: str, target: Any) -> int:
-        found = np.flatnonzero(self.classes_ == target)
-        if not len(found):
+        names = self.classes_.tolist()
+        found = [] if is_set(target) else [k for k, name in enumerate(names) if name == target]
+        if not found:
             raise InvalidParameterError(
                 f"{name} must be one of the classes {self.classes_.tolist()[:10]}, got {target!r}"
             )
-        return int(found[0])
+        return found[0]
 
     # -- saving -----------------------------------------------------------------------------
 
@@ -1086,6 +1088,32 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return model._store(read_classifier(contents, dcot._fitted()), vectorizer, dcot)
 
     # -- scikit-learn -----------------------------------------------------------------------
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, those of the vectorizer as in ``vectorizer__noise=0.5``.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no parameter of that name, or ``vectorizer`` is None and has none.
+        """
+        for name in parameters:
+            own, _, inner = name.partition("__")
+            if inner and own in ("vectorizer", "estimator"):
+                value = parameters.get(own, getattr(self, own))
+                if not hasattr(value, "set_params"):
+                    raise InvalidParameterError(
+                        f"{name} cannot be set, because {own} is {value!r}: give an object that "
+                        f"has {inner}, as in {own}="
+                        f"{'DCoTVectorizer' if own == 'vectorizer' else 'LinearSVC'}()"
+                    )
+        try:
+            super().set_params(**parameters)
+        except InvalidParameterError:
+            raise
+        except ValueError as error:
+            raise InvalidParameterError(str(error)) from error
+        return self
 
     def _fitted(self) -> FittedClassifier:
         if not self.__sklearn_is_fitted__():
@@ -1165,5 +1193,11 @@ def _known(documents: Documents) -> Array:
 
 
 def _has_terms(X: Matrix) -> Array:
-    """Mask of the rows with a value."""
-    return np.asarray(np.diff(X.indptr) > 0 if sp.issparse(X) else X.any(axis=1))
+    """Mask of the rows with a value other than zero."""
+    if not sp.issparse(X):
+        return np.asarray(X.any(axis=1))
+    counts = np.diff(X.indptr)
+    if not X.data.all():  # zeros that are stored
+        rows = np.repeat(np.arange(X.shape[0]), counts)
+        counts = np.bincount(rows[X.data != 0], minlength=X.shape[0])
+    return np.asarray(counts > 0)
