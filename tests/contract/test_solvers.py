@@ -69,6 +69,25 @@ def test_deflation_changes_the_way_and_not_the_solution(monkeypatch, n, d):
     assert deflated.gain == pytest.approx(_gain(X, targets, coef), rel=1e-4)
 
 
+@pytest.mark.parametrize(("n", "d"), [(90, 60), (60, 90)])
+@pytest.mark.parametrize("noise", [0.0, 1e-13])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_deflation_of_fewer_directions_than_vectors(monkeypatch, n, d, noise, dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.random((n, 5)) < 0.4).astype(float) @ (rng.random((5, d)) < 0.5)
+    X = X.astype(dtype)
+    moments, targets = Moments.of(X), np.arange(40)
+    centred = Centred.of(X, moments.mean)
+    system = marginalise(moments, noise)
+    exact = next(SOLVERS["primal"](centred, targets, [system], **EXACT))
+    monkeypatch.setattr(cg, "DEFLATION_WORTH", 1)
+    options = {**EXACT, "tol": 1e-5}
+    deflated = next(SOLVERS["cg"](centred, targets, [system], **options))
+    close = 1e-3 if dtype is np.float32 else 1e-6
+    np.testing.assert_allclose(centred.X @ deflated.coef, centred.X @ exact.coef, atol=close)
+    assert deflated.gain == pytest.approx(exact.gain, rel=close)
+
+
 def _gain(X, targets, coef):
     C = (X - X.mean(0)).T @ (X - X.mean(0))
     return float((coef * C[:, targets]).sum())
@@ -284,6 +303,17 @@ def test_a_look_ahead_decides_between_the_solvers(monkeypatch):
     found = plan._iterations(centred, targets, [system], options, shape, 0.0)
     assert found == real(centred, targets, [system], tol=options.tol, max_iter=many)
     assert asked
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.0])
+@pytest.mark.parametrize("noise", [5e-324, 1e-310, 1e-300])
+def test_noise_whose_inverse_is_infinite(noise, seconds):
+    from dcot.core import plan
+
+    _, targets, moments, centred = build((40, 30, 10))
+    options, shape = FitOptions(max_iter=100), shape_of(centred, len(targets))
+    system = marginalise(moments, noise)
+    assert 1 <= plan._iterations(centred, targets, [system], options, shape, seconds) < 1000
 
 
 def test_unseen_terms_get_weight_zero(solver):
