@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -386,3 +389,57 @@ def test_choice_avoids_what_does_not_fit():
     options = FitOptions(memory_limit=limit, max_iter=100)
     plan = plan_in_memory(centred, targets, [marginalise(moments, 0.8)], options)
     assert bytes_in_memory(plan.solver, shape) == plan.memory <= limit
+
+
+def test_several_noise_levels_are_not_deflated_for_the_first(monkeypatch):
+    X, targets, moments, centred = build((60, 40, 20))
+    monkeypatch.setattr(cg, "DEFLATION_WORTH", 1)
+    monkeypatch.setattr(cg, "DEFLATED", 8)
+    noises = [0.9, 0.2]
+    systems = [marginalise(moments, noise) for noise in noises]
+    for noise, found in zip(noises, SOLVERS["cg"](centred, targets, systems, **EXACT), strict=True):
+        np.testing.assert_allclose(found.coef, explicit_layer(X, targets, noise)[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("empty", [slice(0, 4), slice(4, 8), slice(8, 12)])
+def test_all_blocks_say_whether_they_converged(monkeypatch, empty):
+    rng = np.random.default_rng(0)
+    X = counts(rng, 40, 12)
+    X[:, empty] = 0  # nothing to solve for the terms of one block
+    moments = Moments.of(X)
+    centred = Centred.of(X, moments.mean)
+    monkeypatch.setattr(cg, "WIDTH", 4)
+    options = {**EXACT, "max_iter": 3}
+    found = next(SOLVERS["cg"](centred, np.arange(12), [marginalise(moments, 0.3)], **options))
+    assert not found.converged
+    assert found.n_iter == 3
+
+
+def test_only_the_calling_thread_reports_progress(monkeypatch):
+    _, targets, moments, centred = build((60, 90, 80))
+    monkeypatch.setattr(cg, "WIDTH", 2)
+    monkeypatch.setattr(cg, "n_workers", lambda *_: 3)
+    reporters = []
+
+    def progress(_):
+        reporters.append(threading.get_ident())
+        time.sleep(0.002)  # the others go on
+
+    system = marginalise(moments, 0.5)
+    list(SOLVERS["cg"](centred, targets, [system], **{**EXACT, "progress": progress}))
+    assert set(reporters) == {threading.get_ident()}
+
+
+def test_a_complete_basis_ends_the_iterations():
+    X = np.outer([1.0, 2.0, 0.0, 1.0, 3.0], [1.0, 0.0, 2.0, 1.0])
+    moments = Moments.of(X)
+    centred = Centred.of(X, moments.mean)
+    system = marginalise(moments, 0.5)
+    found = next(SOLVERS["cg"](centred, np.arange(4), [system], tol=0.0, max_iter=50))
+    assert found.converged
+    assert found.n_iter <= 3
+
+
+def test_the_longer_side_of_the_documents_is_in_the_memory_of_a_block():
+    for n, d in ((10, 10**6), (10**6, 10)):
+        assert cg.buffer_bytes(n, d, 200, 4) > 10**6 * cg.WIDTH * 4
