@@ -242,6 +242,15 @@ def test_any_label_for_documents_without_known_terms():
         assert found == ["oil", label, label]
 
 
+def test_documents_without_known_terms_may_be_of_any_class():
+    model = DCoTClassifier(selection="none").fit(TEXTS, LABELS)
+    known, *unknown = model.predict_sets(["opec", "zebra", ""], coverage=0.5)
+    assert known == ("oil",)
+    assert [sorted(classes) for classes in unknown] == [["grain", "oil"]] * 2
+    best = model.predict(["zebra", ""]).tolist()
+    assert [classes[0] for classes in unknown] == best
+
+
 @pytest.mark.parametrize("target", [np.array(["a", "b", "c"]), ["oil"], ("oil",), "lead", 3])
 def test_a_target_that_is_no_class(target):
     model = DCoTClassifier(selection="none").fit(TEXTS, LABELS)

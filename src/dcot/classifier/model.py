@@ -664,7 +664,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
         With ``coverage=0.9``, the set contains the correct class for about 90 % of new documents
         that are similar to the labelled ones. A clear document gets one class, an uncertain one
-        several.
+        several. A document without any known term gets all classes.
 
         Parameters
         ----------
@@ -697,9 +697,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         """
         fitted = self._fitted()
         least = self._reliability().include_from(coverage)
-        chance = fitted.probabilities(fitted.decisions(self._read(documents, vectors)))
+        read = self._read(documents, vectors)
+        chance = fitted.probabilities(fitted.decisions(read))
         order = np.argsort(-chance, axis=1, kind="stable")
         sizes = np.maximum((chance >= least).sum(axis=1), 1)
+        sizes[~_known(read)] = chance.shape[1]  # nothing indicates a class
         return [
             tuple(fitted.classes[row[:size]].tolist())
             for row, size in zip(order, sizes, strict=True)
@@ -756,7 +758,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     def predict_proba(self, documents: Any, *, vectors: Any = None) -> Array:
         """Return probabilities, documents × classes, in the order of ``classes_``.
 
-        They are calibrated on held-out decisions if ``calibrated_`` is True.
+        They are calibrated on held-out decisions if ``calibrated_`` is True. This does not hold for
+        documents without any known term (``has_known_terms``): they get the probabilities of an
+        empty document, which may be close to 1 although nothing indicates a class.
 
         Raises
         ------
