@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -67,6 +70,25 @@ def test_deflation_changes_the_way_and_not_the_solution(monkeypatch, n, d):
     coef, _ = explicit_layer(X, targets, 0.3, shrinkage=0.01, ridge=0)
     np.testing.assert_allclose(deflated.coef, coef, atol=1e-3)
     assert deflated.gain == pytest.approx(_gain(X, targets, coef), rel=1e-4)
+
+
+@pytest.mark.parametrize(("n", "d"), [(90, 60), (60, 90)])
+@pytest.mark.parametrize("noise", [0.0, 1e-13])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_deflation_of_fewer_directions_than_vectors(monkeypatch, n, d, noise, dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.random((n, 5)) < 0.4).astype(float) @ (rng.random((5, d)) < 0.5)
+    X = X.astype(dtype)
+    moments, targets = Moments.of(X), np.arange(40)
+    centred = Centred.of(X, moments.mean)
+    system = marginalise(moments, noise)
+    exact = next(SOLVERS["primal"](centred, targets, [system], **EXACT))
+    monkeypatch.setattr(cg, "DEFLATION_WORTH", 1)
+    options = {**EXACT, "tol": 1e-5}
+    deflated = next(SOLVERS["cg"](centred, targets, [system], **options))
+    close = 1e-3 if dtype is np.float32 else 1e-6
+    np.testing.assert_allclose(centred.X @ deflated.coef, centred.X @ exact.coef, atol=close)
+    assert deflated.gain == pytest.approx(exact.gain, rel=close)
 
 
 def _gain(X, targets, coef):
@@ -286,6 +308,17 @@ def test_a_look_ahead_decides_between_the_solvers(monkeypatch):
     assert asked
 
 
+@pytest.mark.parametrize("seconds", [0.0, 1.0])
+@pytest.mark.parametrize("noise", [5e-324, 1e-310, 1e-300])
+def test_noise_whose_inverse_is_infinite(noise, seconds):
+    from dcot.core import plan
+
+    _, targets, moments, centred = build((40, 30, 10))
+    options, shape = FitOptions(max_iter=100), shape_of(centred, len(targets))
+    system = marginalise(moments, noise)
+    assert 1 <= plan._iterations(centred, targets, [system], options, shape, seconds) < 1000
+
+
 def test_unseen_terms_get_weight_zero(solver):
     rng = np.random.default_rng(0)
     X = counts(rng, 20, 8)
@@ -356,3 +389,57 @@ def test_choice_avoids_what_does_not_fit():
     options = FitOptions(memory_limit=limit, max_iter=100)
     plan = plan_in_memory(centred, targets, [marginalise(moments, 0.8)], options)
     assert bytes_in_memory(plan.solver, shape) == plan.memory <= limit
+
+
+def test_several_noise_levels_are_not_deflated_for_the_first(monkeypatch):
+    X, targets, moments, centred = build((60, 40, 20))
+    monkeypatch.setattr(cg, "DEFLATION_WORTH", 1)
+    monkeypatch.setattr(cg, "DEFLATED", 8)
+    noises = [0.9, 0.2]
+    systems = [marginalise(moments, noise) for noise in noises]
+    for noise, found in zip(noises, SOLVERS["cg"](centred, targets, systems, **EXACT), strict=True):
+        np.testing.assert_allclose(found.coef, explicit_layer(X, targets, noise)[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("empty", [slice(0, 4), slice(4, 8), slice(8, 12)])
+def test_all_blocks_say_whether_they_converged(monkeypatch, empty):
+    rng = np.random.default_rng(0)
+    X = counts(rng, 40, 12)
+    X[:, empty] = 0  # nothing to solve for the terms of one block
+    moments = Moments.of(X)
+    centred = Centred.of(X, moments.mean)
+    monkeypatch.setattr(cg, "WIDTH", 4)
+    options = {**EXACT, "max_iter": 3}
+    found = next(SOLVERS["cg"](centred, np.arange(12), [marginalise(moments, 0.3)], **options))
+    assert not found.converged
+    assert found.n_iter == 3
+
+
+def test_only_the_calling_thread_reports_progress(monkeypatch):
+    _, targets, moments, centred = build((60, 90, 80))
+    monkeypatch.setattr(cg, "WIDTH", 2)
+    monkeypatch.setattr(cg, "n_workers", lambda *_: 3)
+    reporters = []
+
+    def progress(_):
+        reporters.append(threading.get_ident())
+        time.sleep(0.002)  # the others go on
+
+    system = marginalise(moments, 0.5)
+    list(SOLVERS["cg"](centred, targets, [system], **{**EXACT, "progress": progress}))
+    assert set(reporters) == {threading.get_ident()}
+
+
+def test_a_complete_basis_ends_the_iterations():
+    X = np.outer([1.0, 2.0, 0.0, 1.0, 3.0], [1.0, 0.0, 2.0, 1.0])
+    moments = Moments.of(X)
+    centred = Centred.of(X, moments.mean)
+    system = marginalise(moments, 0.5)
+    found = next(SOLVERS["cg"](centred, np.arange(4), [system], tol=0.0, max_iter=50))
+    assert found.converged
+    assert found.n_iter <= 3
+
+
+def test_the_longer_side_of_the_documents_is_in_the_memory_of_a_block():
+    for n, d in ((10, 10**6), (10**6, 10)):
+        assert cg.buffer_bytes(n, d, 200, 4) > 10**6 * cg.WIDTH * 4

@@ -213,6 +213,9 @@ def labels() -> Kind:
         "an indicator matrix of other length": np.eye(3),
         "empty sets of labels": [[]] * 6,
         "three dimensions": np.zeros((6, 1, 2)),
+        "a set": set("abcdef"),
+        "a mapping": dict.fromkeys("abcdef", 1),
+        "None among the labels of a document": [["oil"], ["grain", None], *[None] * 4],
     }
     functions: dict[str, Call] = {
         "DCoTClassifier.fit": lambda y: DCoTClassifier(selection="none").fit(TEXTS, y),
@@ -317,7 +320,13 @@ def settings() -> Iterator[Kind]:
         "estimator": {"None": None, "another name": "forest", "a class": LinearSVC, "a number": 3},
         "random_state": {"a string": "x", "-1": -1, "2**32": 2**32, "a number": 1.5},
         "n_jobs": {"0": 0, "a string": "x", "1.5": 1.5},
-        "class_weight": {"another name": "x", "a number": 3, "no class": {"zinc": 1}},
+        "class_weight": {
+            "another name": "x",
+            "a number": 3,
+            "no class": {"zinc": 1},
+            "-1": {"oil": -1, "grain": 1},
+            "NaN": {"oil": np.nan, "grain": 1},
+        },
     }.items():
         yield Kind(
             f"The setting `{name}` of a classifier",

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import LeaveOneOut, PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
@@ -854,7 +855,7 @@ def test_wrong_parameters_are_noticed_before_texts_are_read(parameters, message)
     ("estimator", "y", "message"),
     [
         ("svm", [[0.9, 0.1], [0.2, 0.8], [1.0, 0.0]] * 2, "soft labels are learned by"),
-        (KNeighborsClassifier(), ["a", "a", "b", "b", "b", "b"], "takes no sample_weight"),
+        (LinearDiscriminantAnalysis(), ["a", "a", "b", "b", "b", "b"], "takes no sample_weight"),
     ],
 )
 def test_labels_that_an_estimator_cannot_use_are_noticed_before_the_fit(

@@ -291,6 +291,15 @@ def test_plain_ridge_is_kept_if_it_is_clearly_better(lost, worse):
     assert self_training._is_worse(trained, plain, targets, np.ones(100)) is worse
 
 
+@pytest.mark.parametrize(("weight", "worse"), [(1.0, True), (1e-3, False), (5.0, True)])
+def test_documents_count_by_their_weight_if_plain_ridge_is_kept(weight, worse):
+    targets = np.where(np.arange(100)[:, None] % 2 == np.arange(2), 1.0, -1.0)
+    trained = targets.copy()
+    trained[:8] *= -1
+    weights = np.r_[np.full(8, weight), np.ones(92)]
+    assert self_training._is_worse(trained, targets, targets, weights) is worse
+
+
 def test_the_same_fit_gives_the_same_probabilities(corpus):
     found, _ = corpus
     labels = [label if row % 3 == 0 else None for row, label in enumerate(found.labels)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, Inv
 Array = NDArray[Any]
 
 EXCLUSIVE = ("single", "soft")  # kinds of labels with exactly one class per document
+LEAST_WEIGHT = 1e-9  # of a class; and one over it is the largest
 _SUM_TOLERANCE = 1e-3  # of the probabilities of a document
 
 
@@ -103,8 +105,15 @@ def label_values(y: Any) -> list[Any] | Array:
         raise InvalidInputError(
             f"y is a single {type(y).__name__}, expected one label per document"
         )
+    if isinstance(y, Mapping | set | frozenset):
+        raise InvalidTypeError(
+            f"y is a {type(y).__name__}, which does not say which label is that of which document: "
+            "expected a list, in the order of the documents"
+        )
     if sp.issparse(y):
         return np.asarray(y.toarray())
+    if isinstance(y, np.ma.MaskedArray):
+        y = _unmasked(y)
     if isinstance(y, np.ndarray) or hasattr(y, "columns"):
         return _array_values(np.asarray(y))
     for method in ("to_pylist", "to_list", "tolist"):  # Arrow, polars and pandas
@@ -118,6 +127,13 @@ def label_values(y: Any) -> list[Any] | Array:
         raise InvalidTypeError(
             f"y is a {type(y).__name__}, expected a sequence with one label per document"
         ) from None
+
+
+def _unmasked(y: Any) -> Any:
+    """An array without a mask: masked labels are missing."""
+    if y.ndim == 1:
+        return y.tolist()
+    return y.astype(np.float64).filled(np.nan) if y.mask.any() else y.data
 
 
 def _array_values(y: Array) -> list[Any] | Array:
@@ -145,6 +161,8 @@ def is_missing(value: Any, mark: Any) -> bool:
         return True
     if isinstance(value, float | np.floating) and np.isnan(value):
         return True
+    if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
+        return True
     if isinstance(value, str) and not value:
         return True
     if mark is None or is_set(value) or isinstance(mark, str) != isinstance(value, str):
@@ -156,8 +174,21 @@ def _single(values: list[Any], mark: Any) -> Labels:
     labelled = np.array([i for i, v in enumerate(values) if not is_missing(v, mark)], dtype=np.intp)
     kept = [values[i] for i in labelled]
     _check_kinds(kept)
-    classes, targets = targets_of(np.asarray(kept)) if kept else (np.array([]), np.empty((0, 0)))
+    classes, targets = targets_of(_as_array(kept)) if kept else (np.array([]), np.empty((0, 0)))
     return Labels(labelled, targets, classes, "single")
+
+
+def _as_array(names: list[Any]) -> Array:
+    """An array in which different labels stay different."""
+    if any(isinstance(name, str | bytes) and name[-1:] in ("\0", b"\0") for name in names):
+        raise InvalidInputError(
+            "y has labels that end in NUL, which an array of texts cannot hold: remove it, as in "
+            "label.rstrip('\\0')"
+        )
+    found = np.asarray(names)
+    if found.dtype.kind == "f" and all(isinstance(name, Integral) for name in names):
+        found = np.asarray(names, dtype=object)  # beyond 64 bits, or with a sign and 64 bits
+    return found
 
 
 def _check_kinds(values: Iterable[Any]) -> None:
@@ -216,6 +247,8 @@ def _soft(y: Array, columns: Any, mark: Any) -> Labels | None:
             "classes, zero or more, that sum to 1 (or, with several labels per document, 0 and 1; "
             "an unlabelled document has NaN in every column)"
         )
+    if columns is not None:
+        _check_kinds(columns)
     classes = np.arange(y.shape[1]) if columns is None else np.asarray(list(columns))
     if len(set(classes.tolist())) < len(classes):
         raise InvalidInputError(f"columns of y have the same name: {classes.tolist()!s:.80}")
@@ -236,12 +269,14 @@ def _indicator(y: Array, mark: Any) -> Labels:
 
 def _sets(values: list[Any], mark: Any) -> Labels:
     labelled = [i for i, value in enumerate(values) if not is_missing(value, mark)]
-    bad = [i for i in labelled if not is_set(values[i])]
-    if bad:
-        raise InvalidTypeError(
-            f"y has lists of labels and, at position {bad[0]}, {values[bad[0]]!r}: give every "
-            "document a list, or None for unlabelled ones"
-        )
+    _check_sets(values, labelled)
+    for i in labelled:
+        for name in values[i]:
+            if not is_set(name) and is_missing(name, None):
+                raise InvalidInputError(
+                    f"y has {name!r} among the labels of document {i}, expected labels: leave it "
+                    "out; None instead of the list marks an unlabelled document"
+                )
     found = {name for i in labelled for name in values[i]}
     _check_kinds(found)
     names = sorted(found)
@@ -249,7 +284,16 @@ def _sets(values: list[Any], mark: Any) -> Labels:
     targets = np.full((len(labelled), len(names)), -1.0)
     for row, i in enumerate(labelled):
         targets[row, [column[name] for name in values[i]]] = 1.0
-    return Labels(np.array(labelled, dtype=np.intp), targets, np.asarray(names), "sets")
+    return Labels(np.array(labelled, dtype=np.intp), targets, _as_array(names), "sets")
+
+
+def _check_sets(values: Any, labelled: list[int]) -> None:
+    bad = [i for i in labelled if not is_set(values[i])]
+    if bad:
+        raise InvalidTypeError(
+            f"y has lists of labels and, at position {bad[0]}, {values[bad[0]]!r}: give every "
+            "document a list, or None for unlabelled ones"
+        )
 
 
 def check_enough(labels: Labels, n_seeds: int = 0) -> None:
@@ -324,10 +368,21 @@ def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Arr
             f"class_weight must be 'sqrt', 'balanced', a mapping from classes to weights or None, "
             f"got {class_weight!r}"
         )
+    _check_class_weights(class_weight)
     try:
         return np.asarray(weights * compute_sample_weight(class_weight, labels.classes[codes]))
     except ValueError as error:
         raise InvalidParameterError(str(error)) from error
+
+
+def _check_class_weights(class_weight: Mapping[Any, Any]) -> None:
+    for name, weight in class_weight.items():
+        number = float(weight) if isinstance(weight, Real) else np.nan
+        if not LEAST_WEIGHT <= number <= 1 / LEAST_WEIGHT:
+            raise InvalidParameterError(
+                f"class_weight of {name!r} must be a positive number, from {LEAST_WEIGHT:g} to "
+                f"{1 / LEAST_WEIGHT:g}, got {weight!r}: to leave out a class, leave out its labels"
+            )
 
 
 def without_duplicates(rows: Any, targets: Array, weights: Array) -> tuple[Array, Array]:
@@ -351,8 +406,11 @@ def without_duplicates(rows: Any, targets: Array, weights: Array) -> tuple[Array
 # -- scoring ------------------------------------------------------------------------------------
 
 
-def hits(y: Any, predicted: Any, kind: str, mark: Any) -> tuple[Array, Array]:
-    """Mask of the labelled documents, and mask of those among them with a correct prediction."""
+def hits(y: Any, predicted: Any, kind: str, mark: Any, classes: Array) -> tuple[Array, Array]:
+    """Mask of the labelled documents, and mask of those among them with a correct prediction.
+
+    ``classes`` are those of the model, for soft labels.
+    """
     values = label_values(y)
     if len(values) != len(predicted):
         raise InvalidInputError(
@@ -360,18 +418,11 @@ def hits(y: Any, predicted: Any, kind: str, mark: Any) -> tuple[Array, Array]:
         )
     if kind == "soft" and (isinstance(values, np.ndarray) or any(map(is_set, values))):
         known = read_labels(y, len(values), mark)
-        best = known.classes[known.targets.argmax(axis=1)]
+        best = _most_probable(known, getattr(y, "columns", None), classes)
         labelled = np.isin(np.arange(len(values)), known.labelled)
         return labelled, np.asarray(best == np.asarray(predicted)[labelled])
     if kind == "indicator":
-        truth = np.asarray(values)
-        if truth.shape != np.shape(predicted):
-            raise InvalidInputError(
-                f"y has shape {truth.shape}, expected {np.shape(predicted)}: a row per document "
-                "and a column per class"
-            )
-        labelled = ~(truth == mark).all(axis=1)
-        return labelled, (truth == predicted).all(axis=1)[labelled]
+        return _indicator_hits(values, np.asarray(predicted), mark)
     if isinstance(values, np.ndarray) or (kind == "single" and any(map(is_set, values))):
         raise InvalidInputError(
             "y has several labels per document, and the model was trained with "
@@ -380,5 +431,50 @@ def hits(y: Any, predicted: Any, kind: str, mark: Any) -> tuple[Array, Array]:
     labelled = np.array([not is_missing(value, mark) for value in values], dtype=bool)
     pairs = [(values[i], predicted[i]) for i in np.flatnonzero(labelled)]
     if kind == "sets":
-        return labelled, np.array([set(a) == set(b) for a, b in pairs], dtype=bool)
+        _check_sets(values, np.flatnonzero(labelled).tolist())
+        return labelled, np.array([_same_members(a, b) for a, b in pairs], dtype=bool)
     return labelled, np.array([a == b for a, b in pairs], dtype=bool)
+
+
+def _most_probable(known: Labels, columns: Any, classes: Array) -> Array:
+    """The most probable class of each document; columns without names are those of the model."""
+    if known.kind == "sets" or not (known.targets > -1).any(axis=1).all():
+        raise InvalidInputError(
+            "y must have a row of probabilities for each document, or one label, to score a model "
+            "of soft labels by"
+        )
+    names = classes if columns is None else np.asarray(list(columns))
+    if len(names) != known.targets.shape[1]:
+        raise InvalidInputError(
+            f"y has {known.targets.shape[1]} columns, expected one for each of the {len(names)} "
+            "classes, in their order, or a DataFrame with their names"
+        )
+    return np.asarray(names[known.targets.argmax(axis=1)])
+
+
+def _indicator_hits(values: Any, predicted: Array, mark: Any) -> tuple[Array, Array]:
+    try:
+        truth = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        truth = np.empty(len(values), dtype=object)
+    if truth.shape != predicted.shape:
+        raise InvalidInputError(
+            f"y has shape {truth.shape}, expected {predicted.shape}: a row per document and a "
+            "column per class"
+        )
+    labelled = ~(truth == mark).all(axis=1)
+    if not ((truth == 0) | (truth == 1))[labelled].all():
+        raise InvalidInputError(
+            "y must be an indicator matrix of 0 and 1, as in fit (an unlabelled document has "
+            f"{mark!r} in every column)"
+        )
+    return labelled, (truth == predicted).all(axis=1)[labelled]
+
+
+def _same_members(one: Any, other: Any) -> bool:
+    try:
+        return set(one) == set(other)
+    except TypeError as error:
+        raise InvalidTypeError(
+            f"y has lists of labels that are no labels ({error}): expected strings or whole numbers"
+        ) from error

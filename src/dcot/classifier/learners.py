@@ -31,6 +31,7 @@ Array = NDArray[Any]
 
 STRENGTHS_C = np.logspace(-2, 2, 5)
 FOLDS = 5
+_ROUNDING = 1e-3  # of decisions in single precision, relative to the largest
 # With more labelled documents than this, ridge is solved in the features: n × n needs n² memory.
 MAX_KERNEL_LABELS = 4000
 
@@ -70,6 +71,23 @@ def check_estimator(kind: Any) -> None:
         raise InvalidParameterError(
             f"estimator must be a classifier, and {type(kind).__name__} is a regressor"
         )
+    # Of scikit-learn's estimators it is known, of others it turns out when they are fitted.
+    if type(kind).__module__.startswith("sklearn.") and not _is_linear(kind):
+        raise _not_linear(kind)
+
+
+def _is_linear(estimator: Any) -> bool:
+    """Whether a classifier of scikit-learn has one weight per feature and class."""
+    bases = {base.__name__ for base in type(estimator).__mro__}
+    return "LinearClassifierMixin" in bases or getattr(estimator, "kernel", None) == "linear"
+
+
+def _not_linear(estimator: Any) -> InvalidParameterError:
+    return InvalidParameterError(
+        "estimator must be linear, with coef_ and intercept_ after fit; "
+        f"{type(estimator).__name__} has none: use 'ridge', 'svm', 'logistic' or another linear "
+        "classifier, itself and not inside of a pipeline or a search"
+    )
 
 
 def check_usable(kind: Any, labels: Labels, weights: Array) -> None:
@@ -212,8 +230,8 @@ def _fit_span(
     """The fitted estimator, its weights and its intercepts, one row per class."""
     options = _weighing(estimator, weights)
     if labels.exclusive:
-        fitted = clone(estimator).fit(span, labels.targets.argmax(axis=1), **options)
-        return fitted, *_weights_of(fitted)
+        fitted = _fit(estimator, span, labels.targets.argmax(axis=1), options)
+        return fitted, *_weights_of(fitted, span, labels.targets.shape[1])
     fits = Parallel(n_jobs=n_jobs)(
         delayed(_fit_class)(estimator, span, column, options) for column in labels.targets.T > 0
     )
@@ -227,21 +245,45 @@ def _fit_class(
     """One class against the rest; constant if all documents or none have the class."""
     if member.all() or not member.any():
         return None, np.zeros(span.shape[1]), 1.0 if member.all() else -1.0
-    fitted = clone(estimator).fit(span, member, **options)
-    w, b = _weights_of(fitted)
+    fitted = _fit(estimator, span, member, options)
+    w, b = _weights_of(fitted, span, 2)
     return fitted, w[1], float(b[1])
 
 
-def _weights_of(fitted: Any) -> tuple[Array, Array]:
-    """Weights and intercepts, one row per class."""
-    if not hasattr(fitted, "coef_"):
+def _fit(estimator: Any, span: Array, y: Array, options: dict[str, Any]) -> Any:
+    """A copy of the estimator, fitted."""
+    try:
+        return clone(estimator).fit(span, y, **options)
+    except (ValueError, TypeError) as error:
         raise InvalidParameterError(
-            f"estimator must be linear, with coef_ and intercept_ after fit; "
-            f"{type(fitted).__name__} has none"
-        )
+            f"estimator {type(estimator).__name__} cannot be fitted to the features: {error}"
+        ) from error
+
+
+def _weights_of(fitted: Any, span: Array, n_classes: int) -> tuple[Array, Array]:
+    """Weights and intercepts, one row per class.
+
+    The decisions of the estimator have to be those of its weights. With a row for each pair of
+    classes (``SVC``), or with something done afterwards, they are not.
+    """
+    if not hasattr(fitted, "coef_"):
+        raise _not_linear(fitted)
     w, b = np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_)
     if len(w) == 1:
         w, b = np.vstack([-w, w]), np.concatenate([-b, b])
+    same = len(w) == n_classes
+    if same and hasattr(fitted, "decision_function"):
+        own, found = fitted.decision_function(span), span @ w.T + b
+        found = found[:, 1] if np.ndim(own) == 1 else found
+        same = np.shape(own) == found.shape and bool(
+            np.abs(own - found).max() <= _ROUNDING * max(1.0, float(np.abs(found).max()))
+        )
+    if not same:
+        raise InvalidParameterError(
+            f"estimator must have one row of coef_ for each class and decide by them alone; "
+            f"{type(fitted).__name__} does not, with {n_classes} classes: use 'svm', 'logistic' or "
+            "another one that compares each class with all others"
+        )
     return w, np.broadcast_to(b, len(w)).astype(np.float64)
 
 

@@ -35,7 +35,7 @@ from dcot.classifier.fit import (
     refit_classifier,
 )
 from dcot.classifier.label_issues import label_issues_of
-from dcot.classifier.labels import hits, read_labels
+from dcot.classifier.labels import hits, is_set, read_labels
 from dcot.classifier.learners import check_estimator
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.seeds import read_seeds, rows_of_columns
@@ -361,7 +361,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         tried = candidates_for(dcot, self.grid, embedded)
         if fitted is not None:
             tried = for_layers(tried, self.grid, len(fitted.layers))
-        base = base_options(dcot)
+        base = base_options(dcot, [candidate.features for candidate in tried])
         if self.memory_limit is not None:
             base = replace(base, memory_limit=parse_bytes(self.memory_limit))
         if self.verbose:
@@ -658,7 +658,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             predicted[unsure] = None
         if unknown is not _CLASSIFY and not known.all():
             predicted = predicted.astype(object)
-            predicted[~known] = unknown
+            for place in np.flatnonzero(~known):  # a tuple is one label, not one for each place
+                predicted[place] = unknown
         return predicted
 
     def predict_sets(
@@ -668,7 +669,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
         With ``coverage=0.9``, the set contains the correct class for about 90 % of new documents
         that are similar to the labelled ones. A clear document gets one class, an uncertain one
-        several.
+        several. A document without any known term gets all classes.
 
         Parameters
         ----------
@@ -701,9 +702,11 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         """
         fitted = self._fitted()
         least = self._reliability().include_from(coverage)
-        chance = fitted.probabilities(fitted.decisions(self._read(documents, vectors)))
+        read = self._read(documents, vectors)
+        chance = fitted.probabilities(fitted.decisions(read))
         order = np.argsort(-chance, axis=1, kind="stable")
         sizes = np.maximum((chance >= least).sum(axis=1), 1)
+        sizes[~_known(read)] = chance.shape[1]  # nothing indicates a class
         return [
             tuple(fitted.classes[row[:size]].tolist())
             for row, size in zip(order, sizes, strict=True)
@@ -760,7 +763,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     def predict_proba(self, documents: Any, *, vectors: Any = None) -> Array:
         """Return probabilities, documents × classes, in the order of ``classes_``.
 
-        They are calibrated on held-out decisions if ``calibrated_`` is True.
+        They are calibrated on held-out decisions if ``calibrated_`` is True. This does not hold for
+        documents without any known term (``has_known_terms``): they get the probabilities of an
+        empty document, which may be close to 1 although nothing indicates a class.
 
         Raises
         ------
@@ -804,7 +809,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         1.0
         """
         predicted = self.predict(documents, vectors=vectors)
-        labelled, right = hits(y, predicted, self._learned.kind, self.unlabelled_label)
+        labelled, right = hits(
+            y, predicted, self._learned.kind, self.unlabelled_label, self.classes_
+        )
         if not labelled.any():
             raise InvalidInputError("no document has a label to score it by")
         weights = check_weights(sample_weight, len(labelled))
@@ -1041,12 +1048,13 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return self.dcot_._reader(names)
 
     def _column(self, name: str, target: Any) -> int:
-        found = np.flatnonzero(self.classes_ == target)
-        if not len(found):
+        names = self.classes_.tolist()
+        found = [] if is_set(target) else [k for k, name in enumerate(names) if name == target]
+        if not found:
             raise InvalidParameterError(
                 f"{name} must be one of the classes {self.classes_.tolist()[:10]}, got {target!r}"
             )
-        return int(found[0])
+        return found[0]
 
     # -- saving -----------------------------------------------------------------------------
 
@@ -1089,6 +1097,32 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         return model._store(read_classifier(contents, dcot._fitted()), vectorizer, dcot)
 
     # -- scikit-learn -----------------------------------------------------------------------
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, those of the vectorizer as in ``vectorizer__noise=0.5``.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no parameter of that name, or ``vectorizer`` is None and has none.
+        """
+        for name in parameters:
+            own, _, inner = name.partition("__")
+            if inner and own in ("vectorizer", "estimator"):
+                value = parameters.get(own, getattr(self, own))
+                if not hasattr(value, "set_params"):
+                    raise InvalidParameterError(
+                        f"{name} cannot be set, because {own} is {value!r}: give an object that "
+                        f"has {inner}, as in {own}="
+                        f"{'DCoTVectorizer' if own == 'vectorizer' else 'LinearSVC'}()"
+                    )
+        try:
+            super().set_params(**parameters)
+        except InvalidParameterError:
+            raise
+        except ValueError as error:
+            raise InvalidParameterError(str(error)) from error
+        return self
 
     def _fitted(self) -> FittedClassifier:
         if not self.__sklearn_is_fitted__():
@@ -1168,5 +1202,11 @@ def _known(documents: Documents) -> Array:
 
 
 def _has_terms(X: Matrix) -> Array:
-    """Mask of the rows with a value."""
-    return np.asarray(np.diff(X.indptr) > 0 if sp.issparse(X) else X.any(axis=1))
+    """Mask of the rows with a value other than zero."""
+    if not sp.issparse(X):
+        return np.asarray(X.any(axis=1))
+    counts = np.diff(X.indptr)
+    if not X.data.all():  # zeros that are stored
+        rows = np.repeat(np.arange(X.shape[0]), counts)
+        counts = np.bincount(rows[X.data != 0], minlength=X.shape[0])
+    return np.asarray(counts > 0)

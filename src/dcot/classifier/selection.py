@@ -83,7 +83,8 @@ class Candidate:
 
     def parameters(self, dcot: DCoT | None = None) -> dict[str, Any]:
         """The same as parameters of ``DCoT``; the others are those of ``dcot``."""
-        options = self.options(base_options(DCoT() if dcot is None else dcot))
+        base = base_options(DCoT() if dcot is None else dcot, [self.features])
+        options = self.options(base)
         return {
             "noise": options.noise,
             "shrinkage": options.shrinkage,
@@ -126,14 +127,17 @@ def features_of(n_layers: int, output: str) -> str:
 # -- the candidates -----------------------------------------------------------------------------
 
 
-def base_options(dcot: DCoT) -> FitOptions:
-    """Options that all candidates share: those of ``dcot``, with the maximum number of layers."""
+def base_options(dcot: DCoT, features: Iterable[str] = ()) -> FitOptions:
+    """Options that all candidates share: those of ``dcot``, with the maximum number of layers.
+
+    ``features`` are those to select from, in addition to the usual ones.
+    """
     if dcot.n_components is not None:
         raise InvalidParameterError(
             f"n_components must be None in a classifier, got {dcot.n_components!r}: it learns "
             "from all features, which compressed ones would only approximate"
         )
-    deepest = max(layers_and_output(features)[0] for features in GRID["features"])
+    deepest = max(layers_and_output(name)[0] for name in (*GRID["features"], *features))
     asked = dcot._fit_options()
     if asked.n_layers >= deepest:
         return asked
@@ -221,8 +225,11 @@ def read_grid(grid: Mapping[str, Sequence[Any]] | None) -> dict[str, tuple[Any, 
             raise InvalidParameterError(
                 f"grid has {name!r}, expected some of {sorted(GRID)}, each with its values"
             )
-        if isinstance(values, str) or not hasattr(values, "__iter__") or not len(tuple(values)):
+        if isinstance(values, str | Iterator) or not hasattr(values, "__iter__"):
+            # an iterator would be empty for the next fit
             raise InvalidParameterError(f"grid[{name!r}] must be a list of values, got {values!r}")
+        if not len(tuple(values)):
+            raise InvalidParameterError(f"grid[{name!r}] must have a value, got {values!r}")
         for value in values:
             try:
                 _CHECKS[name](value)

@@ -320,6 +320,8 @@ def _check_source(source: str) -> None:
                 "`cat news.txt | dcot … -`, or name a file"
             )
         return
+    if not source:  # would be the current folder: a variable of the shell that is not set
+        raise UserError("the name of the corpus is empty: name a file or a folder")
     if _known(source):
         return
     path = Path(source).expanduser()

@@ -210,7 +210,7 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
         return None
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"sample_weight must be numbers, one for each of the {n} documents: {error}"
         ) from error
@@ -221,10 +221,12 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
             f"sample_weight must have one entry for each of the {n} documents, got shape "
             f"{weights.shape}"
         )
-    if not np.isfinite(weights).all() or weights.min() < 0 or not weights.any():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total) or weights.min() < 0 or not weights.any():
         raise InvalidInputError(
-            "sample_weight must be finite, not negative and not all zero: weights say how often "
-            "a document counts"
+            "sample_weight must be finite, not negative and not all zero, with a finite sum: "
+            "weights say how often a document counts"
         )
     return weights
 

@@ -133,8 +133,9 @@ def by_layer(
 
 def check_noise(value: Any) -> None:
     """Reject a value that is not a probability in [0, 1)."""
-    if not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
-        hint = ": with every term removed there is nothing to learn from" if value == 1 else ""
+    number = float(value) if isinstance(value, numbers.Real) else float("nan")
+    if not 0 <= number < 1:
+        hint = ": with every term removed there is nothing to learn from" if number == 1 else ""
         raise InvalidParameterError(f"noise must be in [0, 1), got {value}{hint}")
 
 

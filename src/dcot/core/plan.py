@@ -133,6 +133,7 @@ def _iterations(
 ) -> int:
     """Return the expected iterations of cg, measured if the choice depends on it."""
     shift, max_iter = systems[0].shift, options.max_iter
+    shift = max(shift, 1e-300)  # one over less would be infinite
     many = int(12 * (1 + 1 / shift))  # more than ever observed at this noise
     if direct < LOOK_AHEAD_SECONDS:
         return min(int(np.ceil(5 / shift)), max_iter)

@@ -157,6 +157,11 @@ def check_ids(given: Any) -> list[Id]:
 
 def new_ids(given: Any, n: int, records: Records, start: int) -> list[Id]:
     """Ids of new documents: those given, or the next integers."""
+    if isinstance(given, set | frozenset):
+        raise InvalidTypeError(
+            f"ids are a {type(given).__name__}, which does not say which id is that of which "
+            "document: pass a list, in the order of the documents"
+        )
     ids: list[Id] = list(range(start, start + n)) if given is None else check_ids(given)
     if len(ids) != n:
         raise InvalidInputError(f"got {len(ids)} ids for {n} documents: pass one for each")
@@ -176,7 +181,8 @@ def new_metadata(given: Any, n: int) -> list[Metadata]:
     """Metadata converted to JSON and back, so that saving and loading does not change it."""
     if given is None:
         return [None] * n
-    entries = list(given) if not isinstance(given, Mapping | str) else None
+    several = hasattr(given, "__iter__") and not isinstance(given, Mapping | str)
+    entries = list(given) if several else None
     if entries is None or len(entries) != n:
         size = type(given).__name__ if entries is None else f"{len(entries)} entries"
         raise InvalidInputError(

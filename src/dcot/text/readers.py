@@ -158,9 +158,12 @@ def read_texts(
     columns = (column,) if isinstance(column, str) else tuple(column or ())
     options = ReadOptions(columns, encoding, errors, separator)
     try:
-        paths = [Path(item) for item in ([path] if isinstance(path, str | Path) else list(path))]
+        items = [path] if isinstance(path, str | Path) else list(path)
+        paths = [Path(item) for item in items]
     except TypeError:
         raise InvalidTypeError(f"expected a path or a list of paths, got {path!r}") from None
+    if "" in items:  # would be the current folder
+        raise InvalidParameterError('expected a path, got "": name a file, or "." for this folder')
     files = [file for item in paths for file in files_at(item, kind)]
     return TextFiles(files, options, batch_size)
 

@@ -189,6 +189,8 @@ def _csv_rows(
     header = next(rows, None)
     if header is None:
         raise InvalidInputError(f"{path} is empty, expected a first line with column names")
+    if not header:
+        raise InvalidInputError(f"{path}: the first line is blank, expected column names")
     if options.separator is None and len(header) == 1:
         _check_separator(header[0], separator, path)
     texts = text_columns(header, options.text, str(path))
@@ -278,6 +280,10 @@ def _fields(
             reason = str(error)
             if "new-line character" in reason:
                 reason = "lines end in carriage returns alone: convert the line ends to \\n"
+            elif "unexpected end" in reason:
+                reason = "the file ends inside of quotation marks: close the marks that are open"
+            elif "expected after" in reason:
+                reason = "text follows a closing quotation mark: write marks inside of a text twice"
             raise InvalidInputError(f"{lines.path}, line {lines.number}: {reason}") from error
         finally:
             csv.field_size_limit(limit)

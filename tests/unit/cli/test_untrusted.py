@@ -200,6 +200,10 @@ def test_other_separators(here):
         (b"text,topic\nopec, oil,x\n", "line 2: 3 fields, expected 2"),
         (b"text,text\nopec,x\n", "2 columns named 'text'"),
         (b"text,topic\ropec,x\rnasdaq,y\r", "carriage returns"),
+        (b'text,topic\n"opec,x\nnasdaq,y\n', "line 3: the file ends inside of quotation marks"),
+        (b'text,topic\n"the "opec" oil",x\n', "write marks inside of a text twice"),
+        (b"\xef\xbb\xbf", "the first line is blank"),
+        (b"\n\ntext,topic\nopec,x\n", "the first line is blank"),
         (b"id,headline\n1,x\n", "which of the columns 'id', 'headline' is the text"),
     ],
 )
@@ -209,6 +213,14 @@ def test_tables_that_are_not_read_as_meant(here, content, words):
     assert done.code == 1
     assert words in done.err
     assert "--text id" not in done.err
+
+
+def test_a_name_that_is_empty_is_not_the_current_folder(here):
+    (here / "notes.txt").write_text("not meant to be read")
+    done = run("fit", "", "-o", "m")  # a variable of the shell that is not set
+    assert done.code == 1
+    assert "the name of the corpus is empty" in done.err
+    assert not (here / "m").exists()
 
 
 def test_folders_of_files_without_an_ending(here):

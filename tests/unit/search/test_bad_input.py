@@ -89,6 +89,20 @@ def test_ids_that_are_none(index, name):
     unchanged(index)
 
 
+@pytest.mark.parametrize("ids", [{"e", "f"}, frozenset({"e", "f"})])
+def test_ids_without_an_order(index, ids):
+    with pytest.raises(InvalidTypeError, match="in the order of the documents"):
+        index.add(["gold", "silver"], ids=ids)
+    unchanged(index)
+
+
+@pytest.mark.parametrize("metadata", [5, "ab", {"a": 1}])
+def test_metadata_that_is_no_list(index, metadata):
+    with pytest.raises(InvalidInputError, match="metadata must be a list"):
+        index.add(["gold", "silver"], metadata=metadata)
+    unchanged(index)
+
+
 def test_unknown_ids(index):
     for bad in (["a", "x"], "x", 0):
         with pytest.raises(InvalidInputError, match="no document with the id"):

@@ -213,3 +213,9 @@ def test_tabs_can_be_written_out(tmp_path, separator):
     (tmp_path / "a.csv").write_text("id\ttext\n1\topec oil\n")
     found = read_texts(tmp_path / "a.csv", column="text", separator=separator)
     assert list(found) == ["opec oil"]
+
+
+@pytest.mark.parametrize("path", ["", ["", "a.txt"]])
+def test_an_empty_path_is_not_the_current_folder(path):
+    with pytest.raises(InvalidParameterError, match="expected a path"):
+        read_texts(path)

@@ -242,7 +242,7 @@ class _Deflation:
         for _ in range(DEFLATION_STEPS):
             vectors = np.ascontiguousarray(np.linalg.qr(buffers.operator(vectors))[0])
         images = buffers.operator(vectors) + dtype.type(shift) * vectors
-        inverse = np.linalg.inv((vectors.T @ images).astype(np.float64)).astype(dtype)
+        inverse = _inverse_of((vectors.T @ images).astype(np.float64), dtype).astype(dtype)
         over_documents = vectors if space.by_documents else space.Y.times(vectors)
         products = space.centred.transpose_times(over_documents)[targets].T
         # Sparse, to be multiplied by our kernels: after a product by BLAS, its threads would keep
@@ -253,6 +253,19 @@ class _Deflation:
         """Return the initial guess and the remaining right-hand sides."""
         weights = np.ascontiguousarray(self.weights[:, block])
         return times(self.vectors, weights), right - times(self.images, weights)
+
+
+def _inverse_of(products: Array, dtype: Any) -> Array:
+    """The inverse of a symmetric matrix, without directions in which it is only rounding.
+
+    With fewer independent documents than vectors and hardly any noise there are such directions,
+    and their inverse would be the largest.
+    """
+    values, modes = np.linalg.eigh(products)
+    kept = values > DEFLATED * np.finfo(dtype).eps * values[-1]
+    if kept.all():
+        return np.linalg.inv(products)
+    return np.asarray((modes[:, kept] / values[kept]) @ modes[:, kept].T)
 
 
 def _front(buffer: Array, width: int) -> Array:
