@@ -258,6 +258,7 @@ def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
     choices: dict[str, tuple[list[Blocks], list[float]]] = {
         "both layers": ([both], [clear]),
         "LSI too": ([all_three], [clear]),
+        "LSI at twice the weight too": ([[lsi.times(2), z1, z2]], [clear]),
         "LSI alone": ([[lsi]], [clear]),
         "chosen: LSI too, or not": ([all_three, both], [clear, little]),
         "chosen: the same, or layer 2": ([all_three, both, [z2]], [clear, little, clear]),

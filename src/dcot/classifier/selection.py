@@ -304,7 +304,7 @@ def select(
     made, chosen = kept[best].representation, order[best]
     made = replace(made, layers=made.layers[: chosen.n_layers], output=chosen.output)
     if chosen.output != "lsi":
-        made = replace(made, directions=None)
+        made = replace(made, input_weight=1.0, directions=None)
     return SelectionResult(order, ridges, best, replace(kept[best], representation=made))
 
 
@@ -342,7 +342,7 @@ def with_directions(
 
 def _kernels(X: Matrix, made: Representation) -> dict[int | str, Array]:
     """Inner products of documents: of x, of its projection, and of each layer by its number."""
-    x, layers = replace(made, output="concat").parts(X)
+    x, layers = replace(made, output="concat", input_weight=1.0).parts(X)
     product = x @ x.T
     found: dict[int | str, Array] = {
         "concat": product.toarray() if sp.issparse(product) else product

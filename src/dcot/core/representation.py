@@ -20,6 +20,7 @@ MAX_SAMPLED_DOCUMENTS = 10_000
 # Number of directions of x, and steps of the iteration that finds them.
 MAX_DIRECTIONS = 200
 DOCUMENTS_PER_DIRECTION = 10
+LSI_WEIGHT = 0.5  # of its inner products, relative to those of a layer
 N_ITERATIONS = 4
 
 
@@ -152,7 +153,7 @@ class Representation:
         if self.output == "lsi":
             k = int(np.clip(n_documents // DOCUMENTS_PER_DIRECTION, 1, MAX_DIRECTIONS))
             directions = leading_directions(X, weights, k, generator)
-            made = replace(self, directions=directions)
+            made = replace(self, directions=directions, input_weight=float(np.sqrt(LSI_WEIGHT)))
         if n_components is None:
             return made
         return made._compressed(X, weights, n_components, generator)

@@ -46,6 +46,7 @@ def add_fitted(contents: Contents, fitted: FittedDCoT, keep_moments: bool) -> di
         "output": made.output,
         "normalize": made.normalize,
         "n_components": None if made.components is None else int(made.components.shape[1]),
+        "input_weight": float(made.input_weight),
         "n_directions": None if made.directions is None else int(made.directions.shape[1]),
         "layers": [
             {
@@ -141,7 +142,10 @@ def read_fitted(contents: Contents, settings: dict[str, Any]) -> FittedDCoT:
     if output == "lsi":
         directions = contents.array("directions", (d, count(settings, "n_directions", 1)))
         directions = directions.astype(layers[0].coef_.dtype, copy=False)
-    made = Representation(layers, output, normalize, directions=directions)
+    weight = setting(settings, "input_weight", float) if "input_weight" in settings else 1.0
+    if not 0 < weight < 1e6:
+        raise ModelFormatError(f"the weight of x is {weight}{DAMAGED}")
+    made = Representation(layers, output, normalize, input_weight=weight, directions=directions)
     if settings.get("n_components") is not None:
         shape = (made.input_width + made.width, count(settings, "n_components", 1))
         made = replace(made, components=contents.array("components", shape))
