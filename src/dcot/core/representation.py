@@ -21,7 +21,7 @@ MAX_SAMPLED_DOCUMENTS = 10_000
 MAX_DIRECTIONS = 200
 DOCUMENTS_PER_DIRECTION = 10
 LSI_WEIGHT = 0.5  # of its inner products, relative to those of a layer
-N_ITERATIONS = 4
+N_ITERATIONS, PRODUCTS_PER_ITERATION = 2, 2
 
 
 def sampled_rows(n: int, generator: Any) -> Array | None:
@@ -270,7 +270,9 @@ def leading_directions(
     transpose = transposed(X)
     basis = generator.standard_normal((X.shape[1], min(n_directions, *X.shape))).astype(X.dtype)
     for _ in range(N_ITERATIONS):
-        basis = orthonormal(times(transpose, times(X, basis))).astype(X.dtype)
+        for _ in range(PRODUCTS_PER_ITERATION):
+            basis = times(transpose, times(X, basis))
+        basis = orthonormal(basis).astype(X.dtype)
     projected = times(X, basis).astype(np.float64)
     rotation = np.linalg.eigh(projected.T @ projected)[1][:, ::-1]
     return _with_signs(basis @ rotation.astype(X.dtype))
