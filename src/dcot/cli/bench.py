@@ -175,8 +175,9 @@ def defaults(
     only: Annotated[
         list[str] | None,
         o.option(
-            "Study to run. Can be repeated.",
-            metavar="settings|words|frequent|classes|selection|many|precision|embedding|reliability",
+            "Study to run: settings, words, frequent, classes, selection, self-training, many, "
+            "precision, embedding or reliability. Can be repeated.",
+            metavar="NAME",
             show_default="all",
         ),
     ] = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from dcot import DcotError
 from dcot.bench import defaults
+from dcot.cli import main
 
 
 @pytest.fixture
@@ -123,3 +125,9 @@ def test_a_corpus_that_is_too_small(corpus, small):
     held = defaults.Held.of(corpus, "made")
     with pytest.raises(DcotError, match=r"made has .* documents to label, .* needs 100000"):
         held.scores([], budgets=[100_000])
+
+
+def test_the_command_names_every_study(capsys):
+    assert main(["bench", "defaults", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(re.search(rf"\b{name}\b", shown) for name in defaults.STUDIES)
