@@ -31,11 +31,7 @@ from dcot.bench.tasks import load_corpus
 from dcot.classifier import DCoTClassifier
 from dcot.classifier.embedding import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
 from dcot.classifier.fit import evenly_spaced
-from dcot.classifier.selection import (
-    CLEAR_STANDARD_ERRORS,
-    EMBEDDING_WEIGHTS,
-    LSI_STANDARD_ERRORS,
-)
+from dcot.classifier.selection import EMBEDDING_WEIGHTS
 from dcot.classifier.self_training import FACTORS
 from dcot.datasets import Corpus
 from dcot.errors import DatasetMissingError, InvalidParameterError
@@ -141,17 +137,16 @@ class Held:
         class_weight: Any = "default",
         budgets: Sequence[int] | None = None,
         factors: Sequence[float] = (),
-        standard_errors: Sequence[float] | None = None,
+        without_lsi: int | None = None,
     ) -> dict[str, Array]:
         """Scores in percent by number of labels; leave-one-out chooses among several features.
 
         With ``factors``, the classifier also learns from its predictions for other documents.
-        ``standard_errors`` is the evidence that each of the features needs to replace the first.
+        ``without_lsi`` says which features are the first ones without LSI.
         """
         held, labels = np.arange(self.n_out), self.labels
         weight = default_class_weight() if class_weight == "default" else class_weight
         candidates = [Candidate({}, blocks) for blocks in choices]
-        evidence = np.array(standard_errors or [CLEAR_STANDARD_ERRORS] * len(choices))
         found: list[list[dict[str, float]]] = []
         for order in self.draws:
             usable = [budget for budget in budgets or BUDGETS if budget <= len(order)]
@@ -160,7 +155,7 @@ class Held:
                     f"{self.name} has {len(order)} documents to label, and this study needs "
                     f"{(budgets or BUDGETS)[0]}: choose a larger corpus"
                 )
-            chosen = choose(candidates, labels, order, usable, weight, evidence)
+            chosen = choose(candidates, labels, order, usable, weight, without_lsi)
             found.append([])
             for budget, choice in chosen.items():
                 known, others = order[:budget], order[budget:]
@@ -254,22 +249,22 @@ def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
     lsi, z1, z2 = (Block.of(part) for part in _parts(model.dcot_, X))
     x, half = Block.of(X), Block.of(X * X.dtype.type(np.sqrt(0.5)))
     both, all_three = [z1, z2], [lsi, z1, z2]
-    little, clear = LSI_STANDARD_ERRORS, CLEAR_STANDARD_ERRORS
-    choices: dict[str, tuple[list[Blocks], list[float]]] = {
-        "both layers": ([both], [clear]),
-        "LSI too": ([all_three], [clear]),
-        "LSI at twice the weight too": ([[lsi.times(2), z1, z2]], [clear]),
-        "LSI alone": ([[lsi]], [clear]),
-        "chosen: LSI too, or not": ([all_three, both], [clear, little]),
-        "chosen: the same, or layer 2": ([all_three, both, [z2]], [clear, little, clear]),
-        "layer 1": ([[z1]], [clear]),
-        "layer 2": ([[z2]], [clear]),
-        "x too": ([[x, z1, z2]], [clear]),
-        "x at half weight too": ([[half, z1, z2]], [clear]),
-        "LSI and x too": ([[x, *all_three]], [clear]),
+    choices: dict[str, list[Blocks]] = {
+        "both layers": [both],
+        "LSI too": [all_three],
+        "LSI at twice the weight too": [[lsi.times(2), z1, z2]],
+        "LSI alone": [[lsi]],
+        "chosen: LSI too, or not": [all_three, both],
+        "chosen: the same, or layer 2": [all_three, both, [z2]],
+        "layer 1": [[z1]],
+        "layer 2": [[z2]],
+        "x too": [[x, z1, z2]],
+        "x at half weight too": [[half, z1, z2]],
+        "LSI and x too": [[x, *all_three]],
     }
-    for name, (blocks, evidence) in choices.items():
-        yield name, Outcome(held.scores(*blocks, standard_errors=evidence))
+    for name, blocks in choices.items():
+        without = 1 if blocks[1:2] == [both] else None
+        yield name, Outcome(held.scores(*blocks, without_lsi=without))
 
 
 def _parts(model: DCoT, X: Any) -> list[Array]:

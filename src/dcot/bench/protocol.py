@@ -28,7 +28,7 @@ from dcot.classifier.ridge import (
     solve_ridge,
     targets_of,
 )
-from dcot.classifier.selection import CLEAR_STANDARD_ERRORS, best_of
+from dcot.classifier.selection import selected
 from dcot.classifier.self_training import FACTORS, self_train
 
 Array = NDArray[Any]
@@ -118,13 +118,13 @@ def choose(
     order: Array,
     budgets: Sequence[int],
     class_weight: Any = None,
-    standard_errors: float | Array = CLEAR_STANDARD_ERRORS,
+    without_lsi: int | None = None,
 ) -> dict[int, Choice]:
     """Choose a setting for every budget of one draw by leave-one-out; the first is the default.
 
     As in ``DCoTClassifier``, another setting replaces the default only if it is better by more
-    than three standard errors, or as many as are given for each. Budgets are nested, so the inner
-    products of each candidate are computed once for all of them.
+    than three standard errors; ``without_lsi`` is the one that leaves out LSI. Budgets are nested,
+    so the inner products of each candidate are computed once for all of them.
     """
     sizes = sorted({min(budget, MAX_COMPARED) for budget in budgets})
     compared = order[: sizes[-1]]
@@ -140,7 +140,7 @@ def choose(
     chosen = {}
     for size, found in fits.items():
         losses = np.array([fit.losses for fit in found])
-        best = best_of(losses, problems[size][1], standard_errors)
+        best = selected(losses, problems[size][1], without_lsi)
         chosen[size] = Choice(candidates[best], found[best], size)
     return {budget: chosen[min(budget, MAX_COMPARED)] for budget in budgets}
 

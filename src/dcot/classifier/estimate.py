@@ -19,7 +19,7 @@ from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
 from dcot.classifier.ridge import KernelRidge
-from dcot.classifier.selection import best_of
+from dcot.classifier.selection import selected
 
 Array = NDArray[Any]
 
@@ -144,13 +144,11 @@ class Estimate:
         return "\n".join(lines)
 
 
-def held_out_by_fold(
-    ridges: Sequence[KernelRidge], standard_errors: Array, generator: Any
-) -> Array:
+def held_out_by_fold(ridges: Sequence[KernelRidge], without: int | None, generator: Any) -> Array:
     """Leave-one-out decisions without a bias from the selection among candidates.
 
-    The selection is repeated for each fold, without the errors of the fold. ``standard_errors`` is
-    the evidence that each candidate needs, as in ``best_of``.
+    The selection is repeated for each fold, without the errors of the fold. ``without`` is the
+    candidate that leaves out LSI, as in ``selected``.
     """
     n = len(ridges[0].losses)
     if not n:
@@ -162,7 +160,7 @@ def held_out_by_fold(
         inside, outside = fold == number, fold != number
         best = 0
         if outside.sum() > 1:
-            best = best_of(losses[:, outside], weights[outside], standard_errors)
+            best = selected(losses[:, outside], weights[outside], without)
         held_out[inside] = ridges[best].held_out[inside]
     return held_out
 

@@ -46,10 +46,10 @@ from dcot.classifier.selection import (
     cv_results,
     fits_of,
     input_kernel,
-    needed_evidence,
     select,
     unit_rows,
     with_directions,
+    without_lsi,
 )
 from dcot.classifier.self_training import self_train
 from dcot.core.centred import Matrix
@@ -411,8 +411,8 @@ def _finish(
         by_fold = held_out
     else:
         generator = check_random_state(options.random_state)
-        evidence = needed_evidence(selection.candidates)
-        by_fold = held_out_by_fold(selection.ridges, evidence, generator)
+        without = without_lsi(selection.candidates)
+        by_fold = held_out_by_fold(selection.ridges, without, generator)
     targets, counts = labels.targets[rows], training.counts[rows]
     # without class weights, so that probabilities follow the frequency of classes
     temperature, calibrated = calibrate(held_out, targets, counts, exclusive)

@@ -379,34 +379,44 @@ def input_kernel(X: Matrix) -> Array:
 
 def _best(candidates: Sequence[Candidate], ridges: Sequence[KernelRidge]) -> int:
     losses = np.array([ridge.losses for ridge in ridges])
-    return best_of(losses, ridges[0].weights, needed_evidence(candidates))
+    return selected(losses, ridges[0].weights, without_lsi(candidates))
 
 
-def needed_evidence(candidates: Sequence[Candidate]) -> Array:
-    """For each candidate, by how many standard errors it has to be better than the first."""
+def without_lsi(candidates: Sequence[Candidate]) -> int | None:
+    """Index of the candidate that is the first one without LSI, or None."""
     first = candidates[0]
-    without = None
-    if first.output == "lsi":
-        without = replace(first, features=features_of(first.n_layers, "layers"))
-    return np.array(
-        [LSI_STANDARD_ERRORS if one == without else CLEAR_STANDARD_ERRORS for one in candidates]
-    )
+    if first.output != "lsi":
+        return None
+    wanted = replace(first, features=features_of(first.n_layers, "layers"))
+    return list(candidates).index(wanted) if wanted in candidates else None
 
 
-def best_of(
-    losses: Array, weights: Array, standard_errors: float | Array = CLEAR_STANDARD_ERRORS
-) -> int:
-    """The best of the candidates that are clearly better than the first; 0 if there is none.
+def selected(losses: Array, weights: Array, without: int | None) -> int:
+    """Index of the selected candidate: with or without LSI, unless another one is clearly better.
+
+    ``losses`` are candidates × documents; the first candidate is the default, and ``without`` is
+    the one that leaves out LSI.
+    """
+    order = list(range(len(losses)))
+    if without is not None and best_of(losses[[0, without]], weights, LSI_STANDARD_ERRORS):
+        order.insert(0, order.pop(without))
+    return order[best_of(losses[order], weights)]
+
+
+def best_of(losses: Array, weights: Array, standard_errors: float = CLEAR_STANDARD_ERRORS) -> int:
+    """The candidate with the smallest error if it is clearly better than the first; else 0.
 
     ``losses`` are candidates × documents; the first candidate is the default. Another one has to
     be better by more than ``standard_errors`` standard errors of the difference.
     """
     share = weights / weights.sum()
-    differences = losses[0] - losses
-    gains = differences @ share
-    variances = (differences - gains[:, None]) ** 2 @ share
-    errors = np.sqrt(variances / max(len(share) - 1, 1))
-    return int(np.argmax(np.where(gains > standard_errors * errors, gains, 0.0)))
+    means = losses @ share
+    best = int(np.argmin(means))
+    difference = losses[0] - losses[best]
+    gain = float(share @ difference)
+    variance = float(share @ (difference - gain) ** 2)
+    error = np.sqrt(variance / max(len(share) - 1, 1))
+    return best if gain > standard_errors * error else 0
 
 
 def cv_results(result: SelectionResult, targets: Array, exclusive: bool) -> dict[str, Any]:
