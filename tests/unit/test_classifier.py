@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import LeaveOneOut, PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
@@ -38,6 +39,8 @@ from dcot.classifier.selection import (
     features_of,
     for_labels,
     layers_and_output,
+    selected,
+    without_lsi,
 )
 from dcot.classifier.suggestion import candidates, most_informative, uncertainty
 from dcot.stream import Repeatable
@@ -194,6 +197,44 @@ def test_the_default_is_kept_unless_clearly_beaten():
     noisy = np.vstack([same[0], same[0] + rng.normal(0, 1, 50) - 0.01])
     assert best_of(noisy, weights) == 0
     assert best_of(np.vstack([same[0], same[0] - 0.1]), weights) == 1
+
+
+def test_lsi_is_left_out_on_less_evidence():
+    """One standard error is enough; all other candidates are then compared with the result."""
+    weights, default = np.ones(50), np.random.default_rng(0).random(50)
+    wobble = np.tile([0.5, -0.5], 25)  # a standard error of 0.071
+    without = default + wobble - 0.15
+    assert selected(np.vstack([default, without]), weights, None) == 0
+    assert selected(np.vstack([default, without]), weights, 1) == 1
+    assert selected(np.vstack([default, default + wobble - 0.05]), weights, 1) == 0
+    assert selected(np.vstack([default, without, without - 0.1]), weights, 1) == 2
+    # clearly better than the default, but not than the candidate without LSI
+    other = default - 0.17
+    assert selected(np.vstack([default, without, other]), weights, None) == 2
+    assert selected(np.vstack([default, without, other]), weights, 1) == 1
+
+
+def test_candidates_without_lsi():
+    found = candidates_for(DCoT())
+    assert found[0].features == "LSI and both layers"
+    assert found[without_lsi(found)].features == "both layers"
+    assert without_lsi(found[:1]) is None
+    assert without_lsi(candidates_for(DCoT(output="last"))) is None
+
+
+def test_lsi_is_learned_for_a_frozen_vectorizer():
+    """The same features as without freezing: the directions are learned from the documents."""
+    options = {"selection": "none", "random_state": 0}
+    whole = DCoTClassifier(**options).fit(TEXTS, ["a", "b", "b", "c", "c", "c"])
+    vectorizer = FrozenEstimator(DCoTVectorizer().fit(TEXTS))
+    frozen = DCoTClassifier(vectorizer=vectorizer, **options)
+    frozen.fit(TEXTS, ["a", "b", "b", "c", "c", "c"])
+    np.testing.assert_allclose(frozen.transform(TEXTS), whole.transform(TEXTS), atol=1e-6)
+    assert frozen.get_feature_names_out()[0] == "lsi0"
+    used = frozen.dcot_._fitted().representation.directions
+    again = DCoTClassifier(vectorizer=FrozenEstimator(frozen.vectorizer_), **options)
+    again.fit(TEXTS[:3], ["a", "b", "b"])
+    np.testing.assert_array_equal(again.dcot_._fitted().representation.directions, used)
 
 
 def test_candidates_change_one_setting_at_a_time():
@@ -484,7 +525,10 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("on", [False, True])
-@pytest.mark.parametrize("features", ["both layers", "layer 1", "layer 2", "x and both layers"])
+@pytest.mark.parametrize(
+    "features",
+    ["both layers", "layer 1", "layer 2", "x and both layers", "LSI and both layers"],
+)
 @pytest.mark.parametrize("normalize", ["unit", "shared", "center", None])
 def test_explanations_add_up(features, normalize, on):
     grid = {"features": (features,), "noise": (0.5,), "shrinkage": (0.1,)}
@@ -512,8 +556,8 @@ def assert_adds_up(found, features, n_prototypes, self_training):
         # what is not shown is smaller than the least that is
         hidden = word.share - word.direct - sum(value for _, value in word.through)
         assert abs(hidden) <= sizes[-1] * (n_prototypes - len(sizes)) + 1e-6
-        # with self-training, words of unlabelled documents have weights too
-        if not features.startswith("x") or not self_training:
+        # with self-training, words of unlabelled documents have weights too; LSI joins all words
+        if not features.startswith("LSI") and not (features.startswith("x") and self_training):
             assert (word.direct != 0) == (features.startswith("x") and word.labelled)
 
 

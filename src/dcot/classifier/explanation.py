@@ -36,7 +36,7 @@ class WordShare:
     ----------
     word : the term
     share : contribution to the decision value
-    direct : part of the share from the word itself, if x is one of the features
+    direct : part of the share that goes through x or LSI, if they are among the features
     through : prototypes with their parts of the share, the largest first
     labelled : whether any labelled document has the word
     vector : part of the share from its word vector, if there are any
