@@ -67,7 +67,10 @@ def test_survives_clone_and_saving(corpus, labels, vectorizer, tmp_path):
 def test_fewer_layers_than_the_default_has(corpus, labels):
     frozen = FrozenEstimator(DCoTVectorizer(n_prototypes=50, n_layers=1).fit(corpus.texts))
     model = DCoTClassifier(vectorizer=frozen).fit(corpus.texts, labels)
-    assert {row["features"] for row in model.cv_results_["params"]} == {"layer 1"}
+    assert {row["features"] for row in model.cv_results_["params"]} == {
+        "LSI and layer 1",
+        "layer 1",
+    }
 
 
 def test_suggests_before_any_label_without_learning(corpus, vectorizer, monkeypatch):

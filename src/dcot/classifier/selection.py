@@ -154,16 +154,17 @@ def candidates_for(
     ``embedded`` says whether there are vectors in addition to dCoT.
     """
     options = dcot._fit_options()
-    start = {
-        "noise": options.noise[0],
-        "shrinkage": options.shrinkage[0],
-        "n_prototypes": options.n_prototypes,
-        "features": features_of(
-            options.n_layers, "lsi" if options.output == "layers" else options.output
-        ),
-        "embedding": 0.0,
+    features = [features_of(options.n_layers, options.output)]
+    if options.output == "layers":
+        features.insert(0, features_of(options.n_layers, "lsi"))
+    start: dict[str, list[Any]] = {
+        "noise": [options.noise[0]],
+        "shrinkage": [options.shrinkage[0]],
+        "n_prototypes": [options.n_prototypes],
+        "features": features,
+        "embedding": [0.0],
     }
-    values = {name: (start[name], *(v for v in GRID[name] if v != start[name])) for name in GRID}
+    values = {name: tuple(dict.fromkeys([*start[name], *GRID[name]])) for name in GRID}
     if embedded:
         values["embedding"] = EMBEDDING_WEIGHTS
     values |= read_grid(grid)

@@ -281,7 +281,7 @@ def _fields(
             if "new-line character" in reason:
                 reason = "lines end in carriage returns alone: convert the line ends to \\n"
             elif "unexpected end" in reason:
-                reason = "the file ends inside of quotation marks: close the marks that are open"
+                reason = "the file ends inside quotation marks: close the marks that are open"
             elif "expected after" in reason:
                 reason = "text follows a closing quotation mark: write marks inside of a text twice"
             raise InvalidInputError(f"{lines.path}, line {lines.number}: {reason}") from error

@@ -200,7 +200,7 @@ def test_other_separators(here):
         (b"text,topic\nopec, oil,x\n", "line 2: 3 fields, expected 2"),
         (b"text,text\nopec,x\n", "2 columns named 'text'"),
         (b"text,topic\ropec,x\rnasdaq,y\r", "carriage returns"),
-        (b'text,topic\n"opec,x\nnasdaq,y\n', "line 3: the file ends inside of quotation marks"),
+        (b'text,topic\n"opec,x\nnasdaq,y\n', "line 3: the file ends inside quotation marks"),
         (b'text,topic\n"the "opec" oil",x\n', "write marks inside of a text twice"),
         (b"\xef\xbb\xbf", "the first line is blank"),
         (b"\n\ntext,topic\nopec,x\n", "the first line is blank"),

@@ -124,7 +124,7 @@ def test_fields_may_be_long_and_the_limit_stays(tmp_path):
         ("a.csv", b"id,title\n1,x\n", "which of"),
         ("a.csv", b"id,text\n1,x\n2\n", "line 3: 1 fields, expected 2: add the missing"),
         ("a.csv", b"id\ttext\n1\tx\n", r"--separator 'tab'"),
-        ("a.csv", b'text\n"never closed\n', "line 2: unexpected end"),
+        ("a.csv", b'text\n"never closed\n', "line 2: the file ends inside quotation marks"),
         ("a.csv", b"", "is empty"),
         ("a.xyz", b"", "say what it is"),
     ],
