@@ -24,6 +24,7 @@ from dcot.core.layers import Layer
 from dcot.core.moments import Moments
 from dcot.core.options import MAX_LAYERS, by_layer, check_integer, check_noise, check_number
 from dcot.core.plan import Plan
+from dcot.core.representation import WITH_LSI, WITH_X
 from dcot.errors import (
     InvalidInputError,
     InvalidParameterError,
@@ -69,8 +70,8 @@ def moments_suffice(model: DCoT) -> bool:
         reasons.append("normalize with squash='tanh': set squash='identity' or normalize=None")
     if model.n_components is not None:
         reasons.append("n_components: set it to None")
-    if model.output == "lsi":
-        reasons.append("output='lsi': set it to 'layers'")
+    if model.output in WITH_LSI:
+        reasons.append(f"output={model.output!r}: set it to 'layers'")
     if reasons:
         raise NotAvailableError(
             "partial_fit cannot give the same model as fit without seeing earlier documents "
@@ -120,10 +121,11 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     shrinkage : float or sequence of float
         Strength of the shrinkage, in units of the mean squared length of a document. The paper
         uses 0. One value per layer, like ``noise``.
-    output : {"layers", "concat", "last", "lsi"}
+    output : {"layers", "concat", "last", "lsi", "all"}
         The features: all layers, ``(z¹ … zˡ)``; x and all layers, ``(x, z¹ … zˡ)``, as in the
-        paper; the last layer, ``zˡ``; or LSI and all layers. LSI is the projection of x on its
-        leading singular directions, one for every ten documents and at most 200.
+        paper; the last layer, ``zˡ``; LSI and all layers; or x, LSI and all layers. LSI is the
+        projection of x on its leading singular directions, one for every ten documents and at
+        most 200.
     normalize : {"shared", "unit", "center", None}
         ``"shared"`` centres the layers and divides the features of a document by the length of
         its first layer, so that the length of documents does not matter. On average, all layers
@@ -147,8 +149,8 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         Precision of the computation and the features. With None, float64 input gives float64, and
         any other input gives float32, which is twice as fast and as accurate for classification.
     random_state : int, RandomState or None
-        Seed for ``n_components``, and for ``output="lsi"``, which is the same every time with
-        None, too. Nothing else is random.
+        Seed for ``n_components``, and for LSI, which is the same every time with None, too.
+        Nothing else is random.
     verbose : bool
         Show progress on standard error.
 
@@ -185,7 +187,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         n_layers: int = 2,
         squash: Literal["identity", "tanh"] = "identity",
         shrinkage: float | Sequence[float] = (1.0, 0.0),
-        output: Literal["layers", "concat", "last", "lsi"] = "layers",
+        output: Literal["layers", "concat", "last", "lsi", "all"] = "layers",
         normalize: Literal["shared", "unit", "center"] | None = "shared",
         n_components: int | None = None,
         ridge: float = 0.0,
@@ -896,7 +898,7 @@ def _check_moments_fit(n_terms: int, dtype: Any, limit: float | None) -> None:
 
 def _check_features_fit(fitted: FittedDCoT, X: Matrix) -> None:
     """Raise an error if the features are predicted not to fit in memory."""
-    joined = fitted.representation.output == "concat" and fitted.representation.components is None
+    joined = fitted.representation.output in WITH_X and fitted.representation.components is None
     kept = fitted.n_terms if joined and sp.issparse(X) else 0  # x stays sparse
     needed = float(X.shape[0]) * (fitted.n_features - kept) * X.dtype.itemsize
     free = allowance(None)

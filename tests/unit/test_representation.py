@@ -38,12 +38,17 @@ def by_hand(made, x):
         return outputs[-1]
     if made.output == "layers":
         return np.hstack(outputs)
-    x = x @ made.directions if made.output == "lsi" else x
-    size = np.linalg.norm(x) if made.normalize in ("unit", "shared") else 1.0
-    return np.hstack([made.input_weight * x / (size or 1.0), *outputs])
+    inputs = []
+    if made.output in ("concat", "all"):
+        inputs.append((x, made.input_weight))
+    if made.output in ("lsi", "all"):
+        inputs.append((x @ made.directions, made.lsi_weight))
+    scaled = made.normalize in ("unit", "shared")
+    inputs = [w * v / ((np.linalg.norm(v) or 1.0) if scaled else 1.0) for v, w in inputs]
+    return np.hstack([*inputs, *outputs])
 
 
-@pytest.mark.parametrize("output", ["concat", "layers", "last", "lsi"])
+@pytest.mark.parametrize("output", ["concat", "layers", "last", "lsi", "all"])
 @pytest.mark.parametrize("normalize", ["shared", "unit", "center", None])
 @pytest.mark.parametrize(("squash", "n_layers"), [("identity", 1), ("identity", 3), ("tanh", 2)])
 def test_every_way_to_the_features(output, normalize, squash, n_layers, monkeypatch):

@@ -292,7 +292,7 @@ def _many(held: Held) -> Iterator[tuple[str, Outcome]]:
         "LSI and both layers": [lsi, z1, z2],
         "both layers": [z1, z2],
         "x and both layers": [x, z1, z2],
-        "x, LSI and both layers": [x, lsi, z1, z2],
+        "x and LSI and both layers": [x, lsi, z1, z2],
     }
     for name, blocks in choices.items():
         yield name, Outcome(held.scores(blocks, budgets=MANY_LABELS))

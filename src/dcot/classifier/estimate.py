@@ -127,7 +127,7 @@ class Estimate:
             f"dCoT ({100 * self.dcot.accuracy:.1f} %) does not beat TF-IDF "
             f"({100 * self.tfidf.accuracy:.1f} %) on these {self.n} labelled documents: more "
             "unlabelled documents or word vectors (embedding) may help, or the words themselves "
-            "among the features (x and both layers)"
+            "among the features (x and LSI and both layers)"
         )
 
     def table(self) -> str:

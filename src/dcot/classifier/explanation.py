@@ -20,7 +20,7 @@ from dcot.classifier.embedding import Documents, Embedding
 from dcot.classifier.fit import FittedClassifier
 from dcot.core.centred import Matrix
 from dcot.core.fit import FittedDCoT
-from dcot.core.representation import Representation
+from dcot.core.representation import WITH_X, Representation
 from dcot.explain import showing
 from dcot.explain.tracing import Trace
 from dcot.runtime.extras import require
@@ -299,19 +299,19 @@ def _effects(row: Any, made: Representation, weights: Array) -> tuple[Array, flo
 
 
 def _direct(row: Any, made: Representation, weights: Array) -> Array:
-    """Effect of a unit of each term through x or its projection; 0 for terms that are missing."""
-    own, values = row.indices, row.data.astype(np.float64)
-    weights = weights[: made.input_width] * made.input_weight
-    if made.directions is None:
-        projected, effect = values, weights[own]
-    else:
-        table = made.directions[own].astype(np.float64)
-        projected, effect = values @ table, table @ weights
-    scaled = made.normalize in ("unit", "shared")
-    length = float(np.linalg.norm(projected)) if scaled else 1.0
-    direct = np.zeros(row.shape[1])
-    if length > 0:
-        direct[own] = effect / length
+    """Effect of a unit of each term through x and LSI; 0 for terms that are missing."""
+    columns, values = row.indices, row.data.astype(np.float64)
+    direct, scaled = np.zeros(row.shape[1]), made.normalize in ("unit", "shared")
+    if made.output in WITH_X:
+        length = float(np.linalg.norm(values)) if scaled else 1.0
+        effect = weights[: row.shape[1]][columns] * made.input_weight
+        direct[columns] += effect / length if length > 0 else 0.0
+    if made.directions is not None:
+        table = made.directions[columns].astype(np.float64)
+        length = float(np.linalg.norm(values @ table)) if scaled else 1.0
+        start = made.input_width - table.shape[1]
+        effect = table @ weights[start : made.input_width] * made.lsi_weight
+        direct[columns] += effect / length if length > 0 else 0.0
     return direct
 
 

@@ -24,7 +24,7 @@ from dcot.classifier.ridge import KernelRidge
 from dcot.core.centred import Matrix, scale_rows
 from dcot.core.fit import FitOptions, FittedDCoT, fit_path
 from dcot.core.options import check_integer, check_noise, check_number
-from dcot.core.representation import Representation, sample
+from dcot.core.representation import WITH_LSI, WITH_X, Representation, sample
 from dcot.errors import InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT
 
@@ -35,7 +35,7 @@ GRID: dict[str, tuple[Any, ...]] = {
     "noise": (),
     "shrinkage": (),
     "n_prototypes": (),
-    "features": ("LSI and both layers", "both layers", "layer 2", "x and both layers"),
+    "features": ("LSI and both layers", "both layers", "layer 2", "x and LSI and both layers"),
     "embedding": (),
 }
 # Weights of the vectors relative to dCoT, if there are any; the first is the default.
@@ -94,6 +94,9 @@ class Candidate:
         }
 
 
+_OUTPUTS = {"": "layers", "x and ": "concat", "LSI and ": "lsi", "x and LSI and ": "all"}
+
+
 def layers_and_output(features: str) -> tuple[int, str]:
     """The number of layers and the ``output`` of a representation with these features.
 
@@ -102,12 +105,13 @@ def layers_and_output(features: str) -> tuple[int, str]:
     >>> layers_and_output("LSI and both layers")
     (2, 'lsi')
     """
-    found = re.fullmatch(r"(x and |LSI and )?(?:(both|\d\d?) layers|layer (\d\d?))", str(features))
+    pattern = r"((?:x and )?(?:LSI and )?)(?:(both|\d\d?) layers|layer (\d\d?))"
+    found = re.fullmatch(pattern, str(features))
     if found is not None:
         several, single = found[2], found[3]
         depth = 2 if several == "both" else int(several or single)
         if several or depth == 1:
-            return depth, {None: "layers", "x and ": "concat", "LSI and ": "lsi"}[found[1]]
+            return depth, _OUTPUTS[found[1]]
         if depth > 1 and not found[1]:
             return depth, "last"
     raise InvalidParameterError(
@@ -121,7 +125,7 @@ def features_of(n_layers: int, output: str) -> str:
     if output == "last":
         return f"layer {n_layers}"
     layers = {1: "layer 1", 2: "both layers"}.get(n_layers, f"{n_layers} layers")
-    return {"concat": "x and ", "lsi": "LSI and "}.get(output, "") + layers
+    return {name: start for start, name in _OUTPUTS.items()}[output] + layers
 
 
 # -- the candidates -----------------------------------------------------------------------------
@@ -202,7 +206,7 @@ def for_labels(candidates: Sequence[Candidate], n_labelled: int) -> list[Candida
         candidate
         for candidate in candidates
         if n_labelled >= INPUT_FROM_LABELS
-        or candidate.output != "concat"
+        or candidate.output not in WITH_X
         or candidate.features == default
     ]
 
@@ -304,8 +308,8 @@ def select(
     best = _best(order, ridges)
     made, chosen = kept[best].representation, order[best]
     made = replace(made, layers=made.layers[: chosen.n_layers], output=chosen.output)
-    if chosen.output != "lsi":
-        made = replace(made, input_weight=1.0, directions=None)
+    if chosen.output not in WITH_LSI:
+        made = replace(made, directions=None)
     return SelectionResult(order, ridges, best, replace(kept[best], representation=made))
 
 
@@ -324,7 +328,7 @@ def fits_of(
     options = []
     for group in shared.values():
         deepest = max(group, key=lambda candidate: candidate.n_layers).options(base)
-        lsi = any(candidate.output == "lsi" for candidate in group)
+        lsi = any(candidate.output in WITH_LSI for candidate in group)
         options.append(replace(deepest, output="lsi") if lsi else deepest)
     yield from zip(shared.values(), fit_path(X, multiplicity, options), strict=True)
 
@@ -334,7 +338,7 @@ def with_directions(
 ) -> FittedDCoT:
     """A given representation, with directions of x if it has none and a candidate needs them."""
     made = fitted.representation
-    if made.directions is None and any(candidate.output == "lsi" for candidate in candidates):
+    if made.directions is None and any(candidate.output in WITH_LSI for candidate in candidates):
         generator, made = np.random.RandomState(0), replace(made, output="lsi")
         n = X.shape[0] if multiplicity is None else float(multiplicity.sum())
         made = made.learned_from(*sample(X, multiplicity, generator), n, None, generator)
@@ -343,15 +347,13 @@ def with_directions(
 
 def _kernels(X: Matrix, made: Representation) -> dict[int | str, Array]:
     """Inner products of documents: of x, of its projection, and of each layer by its number."""
-    x, layers = replace(made, output="concat", input_weight=1.0).parts(X)
+    x, layers = replace(made, output="concat").parts(X)
     product = x @ x.T
-    found: dict[int | str, Array] = {
-        "concat": product.toarray() if sp.issparse(product) else product
-    }
+    found: dict[int | str, Array] = {"x": product.toarray() if sp.issparse(product) else product}
     for number, Z in enumerate(np.split(layers, len(made.layers), axis=1), start=1):
         found[number] = Z @ Z.T
     if made.directions is not None:
-        projected = replace(made, output="lsi").scaled_input(X)
+        (projected,) = replace(made, output="lsi").inputs(X)
         found["lsi"] = projected @ projected.T
     return found
 
@@ -361,7 +363,8 @@ def _blocks(candidate: Candidate) -> list[int | str]:
     depth, output = candidate.n_layers, candidate.output
     if output == "last":
         return [depth]
-    return [*([] if output == "layers" else [output]), *range(1, depth + 1)]
+    inputs = [*(["x"] if output in WITH_X else []), *(["lsi"] if output in WITH_LSI else [])]
+    return [*inputs, *range(1, depth + 1)]
 
 
 def unit_rows(X: Matrix) -> Matrix:

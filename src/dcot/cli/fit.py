@@ -80,9 +80,10 @@ class DcotOptions:
         ),
     ] = "1.0,0.0"
     features: Annotated[
-        Literal["layers", "concat", "last", "lsi"],
+        Literal["layers", "concat", "last", "lsi", "all"],
         _dcot(
-            "All layers, the weighted terms and all layers, the last layer, or LSI and all layers."
+            "All layers, the weighted terms and all layers, the last layer, LSI and all layers, or "
+            "the weighted terms, LSI and all layers."
         ),
     ] = "layers"
     normalize: Annotated[
@@ -224,7 +225,7 @@ def transform(
     vectorizer = load_vectorizer(model)
     names = [str(name) for name in vectorizer.get_feature_names_out()]
     vectorizer.set_output(transform="default")
-    sparse = vectorizer.dcot_.output == "concat" and vectorizer.dcot_.components_ is None
+    sparse = vectorizer.dcot_.output in ("concat", "all") and vectorizer.dcot_.components_ is None
     if folder or (output.suffix == ".npy" and source.rereadable and not sparse):
         total = _resumable(session, vectorizer, source, output, resume=not overwrite)
     else:

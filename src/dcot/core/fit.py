@@ -16,7 +16,7 @@ from dcot.core.layers import DocumentsInMemory, Layer, OutputMoments, stack_laye
 from dcot.core.moments import MAX_LENGTH, MIN_LENGTH, Moments
 from dcot.core.options import FitOptions
 from dcot.core.plan import Plan, plan_in_memory
-from dcot.core.representation import Representation, sample
+from dcot.core.representation import WITH_X, Representation, sample
 from dcot.core.solvers import SOLVERS, direct
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
 from dcot.runtime.progress import part, parts
@@ -76,9 +76,8 @@ class FittedDCoT:
             return [f"dcot_{index}" for index in range(self.n_features)]
         depth = len(self.layers)
         shown = [depth] if made.output == "last" else range(1, depth + 1)
-        names = [str(term) for term in terms] if made.output == "concat" else []
-        if made.output == "lsi":
-            names = [f"lsi{index}" for index in range(made.input_width)]
+        names = [str(term) for term in terms] if made.output in WITH_X else []
+        names += [f"lsi{index}" for index in range(made.input_width - len(names))]
         chosen = [terms[column] for column in self.prototypes]
         return names + [f"dcot{layer}_{term}" for layer in shown for term in chosen]
 

@@ -61,7 +61,7 @@ class FitOptions:
         check_number("ridge", self.ridge)
         check_choice("squash", self.squash, ("identity", "tanh"))
         check_integer("n_prototypes", self.n_prototypes)
-        check_choice("output", self.output, ("layers", "concat", "last", "lsi"))
+        check_choice("output", self.output, ("layers", "concat", "last", "lsi", "all"))
         check_choice("normalize", self.normalize, NORMALIZATIONS)
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
@@ -82,7 +82,7 @@ class FitOptions:
     @property
     def needs_sample(self) -> bool:
         """Whether documents are needed after the layers: for LSI, or for a compression."""
-        return self.output == "lsi" or self.n_components is not None
+        return self.output in ("lsi", "all") or self.n_components is not None
 
     def generator(self) -> Any:
         """Return the random generator for LSI and a compression.

@@ -21,6 +21,7 @@ MAX_SAMPLED_DOCUMENTS = 10_000
 MAX_DIRECTIONS = 200
 DOCUMENTS_PER_DIRECTION = 10
 LSI_WEIGHT = 0.5  # of its inner products, relative to those of a layer
+WITH_X, WITH_LSI = ("concat", "all"), ("lsi", "all")  # outputs
 N_ITERATIONS, PRODUCTS_PER_ITERATION = 2, 2
 
 
@@ -47,13 +48,14 @@ class Representation:
     ----------
     layers : the fitted stack
     output : ``"concat"`` = (x, z¹ … zˡ), ``"layers"`` = (z¹ … zˡ), ``"last"`` = zˡ, ``"lsi"`` =
-        (x projected on ``directions``, z¹ … zˡ)
+        (LSI, z¹ … zˡ), ``"all"`` = (x, LSI, z¹ … zˡ), where LSI is x projected on ``directions``
     normalize : ``"shared"`` (centre, then divide each row by the length of its first layer),
         ``"unit"`` (centre, then unit rows, layer by layer), ``"center"``, or None. x is never
         centred, because that would make it dense.
     components : directions of a compression, features × components, or None
     input_weight : factor for x, if it is among the features
     directions : directions of x, terms × directions, or None
+    lsi_weight : factor for LSI, if it is among the features
     """
 
     layers: Sequence[Layer]
@@ -62,6 +64,7 @@ class Representation:
     components: Array | None = None
     input_weight: float = 1.0
     directions: Array | None = None
+    lsi_weight: float = 1.0
 
     @property
     def width(self) -> int:
@@ -71,23 +74,24 @@ class Representation:
 
     @property
     def input_width(self) -> int:
-        """Number of columns of x, or of its projection; they come before those of the layers."""
-        if self.output == "lsi":
+        """Number of columns of x and LSI; they come before those of the layers."""
+        width = int(self.layers[0].coef_.shape[0]) if self.output in WITH_X else 0
+        if self.output in WITH_LSI:
             assert self.directions is not None
-            return int(self.directions.shape[1])
-        return int(self.layers[0].coef_.shape[0]) if self.output == "concat" else 0
+            width += int(self.directions.shape[1])
+        return width
 
     def transform(self, X: Matrix) -> Matrix:
         """Return the features of the rows of X; CSR if they include a sparse x, else dense."""
         if self.components is not None:
             return self.times(X, self.components)
         n, own = X.shape[0], self.input_width
-        if self.output == "concat" and sp.issparse(X):
+        if self.output in WITH_X and sp.issparse(X):
             return sp.vstack([self._joined(X[rows]) for rows in self._blocks(n)], format="csr")
         out = np.empty((n, own + self.width), dtype=self.layers[0].coef_.dtype)
         for rows in self._blocks(n):
             if own:
-                out[rows, :own] = self.scaled_input(X[rows])
+                np.concatenate(self.inputs(X[rows]), axis=1, out=out[rows, :own])
             self._fill(X[rows], out[rows, own:])
         return out
 
@@ -118,8 +122,10 @@ class Representation:
                 dense = np.empty((rows.stop - rows.start, self.width), dtype=dtype)
                 self._fill(X[rows], dense)
                 np.matmul(dense, inner, out=out[rows])
-            if own:
-                out[rows] += self.scaled_input(X[rows]) @ direct
+            start = 0
+            for part in self.inputs(X[rows]):
+                out[rows] += part @ direct[start : start + part.shape[1]]
+                start += part.shape[1]
         return out
 
     def parts(self, X: Matrix) -> list[Matrix]:
@@ -130,7 +136,7 @@ class Representation:
         dense = np.empty((X.shape[0], self.width), dtype=self.layers[0].coef_.dtype)
         for rows in self._blocks(X.shape[0]):
             self._fill(X[rows], dense[rows])
-        return [self.scaled_input(X), dense] if self.input_width else [dense]
+        return [*self.inputs(X), dense]
 
     def learned_from(
         self,
@@ -150,10 +156,10 @@ class Representation:
         generator : random generator
         """
         made = self
-        if self.output == "lsi":
+        if self.output in WITH_LSI:
             k = int(np.clip(n_documents // DOCUMENTS_PER_DIRECTION, 1, MAX_DIRECTIONS))
             directions = leading_directions(X, weights, k, generator)
-            made = replace(self, directions=directions, input_weight=float(np.sqrt(LSI_WEIGHT)))
+            made = replace(self, directions=directions, lsi_weight=float(np.sqrt(LSI_WEIGHT)))
         if n_components is None:
             return made
         return made._compressed(X, weights, n_components, generator)
@@ -233,18 +239,23 @@ class Representation:
         assert folded is not None
         return np.ascontiguousarray(folded)
 
-    def scaled_input(self, X: Matrix) -> Matrix:
-        """Return the columns of x, or of its projection."""
-        if self.output == "lsi":
+    def inputs(self, X: Matrix) -> list[Matrix]:
+        """Return the columns of x and of LSI that are among the features."""
+        found: list[Matrix] = []
+        if self.output in WITH_X:
+            found.append(self._scaled(X, self.input_weight))
+        if self.output in WITH_LSI:
             assert self.directions is not None
-            X = times(X, self.directions)
+            found.append(self._scaled(times(X, self.directions), self.lsi_weight))
+        return found
+
+    def _scaled(self, X: Matrix, weight: float) -> Matrix:
         if self.normalize not in ("unit", "shared"):
-            return X if self.input_weight == 1 else X * X.dtype.type(self.input_weight)
+            return X if weight == 1 else X * X.dtype.type(weight)
         if not sp.issparse(X):
-            return X * (_inverse_norms(_squared_lengths(X)) * self.input_weight)[:, None]
+            return X * (_inverse_norms(_squared_lengths(X)) * X.dtype.type(weight))[:, None]
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        factors = (_inverse_norms(squares) * self.input_weight).astype(X.dtype)
-        return scale_rows(X, factors)
+        return scale_rows(X, (_inverse_norms(squares) * weight).astype(X.dtype))
 
     def _joined(self, X: Matrix) -> Matrix:
         dense = np.empty((X.shape[0], self.width), dtype=self.layers[0].coef_.dtype)
@@ -254,7 +265,8 @@ class Representation:
         columns = np.tile(np.arange(width, dtype=index), n)
         pointers = np.arange(0, n * width + 1, width, dtype=index)
         Z = sp.csr_array((dense.ravel(), columns, pointers), shape=dense.shape)
-        return sp.hstack([sp.csr_array(self.scaled_input(X)), Z], format="csr")
+        inputs = [sp.csr_array(part) for part in self.inputs(X)]
+        return sp.hstack([*inputs, Z], format="csr")
 
 
 def leading_directions(

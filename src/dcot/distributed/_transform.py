@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dcot.core.fit import FittedDCoT
+from dcot.core.representation import WITH_X
 from dcot.distributed._partitions import Failed, Loader, Partition, partitions_of
 from dcot.distributed._running import Options, Shared, compute, connected, in_use, settle, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
@@ -155,9 +156,9 @@ def transform_to(
     """
     folder = Path(path)
     made = _fitted(model).representation
-    if made.output == "concat" and made.components is None:
+    if made.output in WITH_X and made.components is None:
         raise InvalidParameterError(
-            "output='concat' of sparse documents is sparse, and is not written: use "
+            "x of sparse documents is sparse, and is not written: use "
             "output='layers', or n_components"
         )
     partitions = partitions_of(collection, column, retries=retries)

@@ -108,13 +108,15 @@ def _features(graph: _Graph, program: Program, terms: str) -> str:
     """Return the features; ``Representation`` has the formulas."""
     settings, arrays, call = program.settings, program.arrays, graph.call
     normalize, parts, shared = settings["normalize"], [], None
-    if settings["output"] in ("concat", "lsi"):
-        own, factor = terms, settings["input_weight"]
-        if settings["output"] == "lsi":
-            own = call("MatMul", terms, arrays["directions"])
+    inputs: list[tuple[str, Any]] = []
+    if settings["output"] in ("concat", "all"):
+        inputs.append((terms, settings["input_weight"]))
+    if settings["output"] in ("lsi", "all"):
+        inputs.append((call("MatMul", terms, arrays["directions"]), settings["lsi_weight"]))
+    for values, factor in inputs:
         if normalize in ("unit", "shared"):
-            factor = call("Mul", graph.inverse_lengths(own), factor)
-        parts.append(call("Mul", own, factor))
+            factor = call("Mul", graph.inverse_lengths(values), factor)
+        parts.append(call("Mul", values, factor))
     z = terms
     for k, layer in enumerate(settings["layers"]):
         z = call("Add", call("MatMul", z, arrays[f"coef{k}"]), arrays[f"intercept{k}"])

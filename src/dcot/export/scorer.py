@@ -106,14 +106,16 @@ class Scorer:
         arrays, settings = self.arrays, self.settings
         normalize, last = settings["normalize"], len(settings["layers"]) - 1
         parts, shared = [], None
-        if settings["output"] == "concat":
+        inputs = []
+        if settings["output"] in ("concat", "all"):
             words = np.zeros(len(self.columns))
             words[columns] = x
-        if settings["output"] == "lsi":
-            words = x @ arrays["directions"][columns]
-        if settings["output"] in ("concat", "lsi"):
-            scale = _inverse(np.sqrt(words @ words)) if normalize in ("unit", "shared") else 1.0
-            parts.append(words * (scale * settings["input_weight"]))
+            inputs.append((words, settings["input_weight"]))
+        if settings["output"] in ("lsi", "all"):
+            inputs.append((x @ arrays["directions"][columns], settings["lsi_weight"]))
+        for values, weight in inputs:
+            scale = _inverse(np.sqrt(values @ values)) if normalize in ("unit", "shared") else 1.0
+            parts.append(values * (scale * weight))
         z = x
         for k, layer in enumerate(settings["layers"]):
             coef = arrays[f"coef{k}"]

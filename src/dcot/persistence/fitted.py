@@ -13,7 +13,7 @@ from dcot.core.fit import FittedDCoT
 from dcot.core.layers import Layer
 from dcot.core.moments import Moments
 from dcot.core.options import MAX_LAYERS, NORMALIZATIONS
-from dcot.core.representation import Representation
+from dcot.core.representation import WITH_LSI, Representation
 from dcot.errors import InvalidParameterError, ModelFormatError
 from dcot.persistence.contents import DAMAGED, Contents, choice, count, setting
 
@@ -46,7 +46,7 @@ def add_fitted(contents: Contents, fitted: FittedDCoT, keep_moments: bool) -> di
         "output": made.output,
         "normalize": made.normalize,
         "n_components": None if made.components is None else int(made.components.shape[1]),
-        "input_weight": float(made.input_weight),
+        "lsi_weight": float(made.lsi_weight),
         "n_directions": None if made.directions is None else int(made.directions.shape[1]),
         "layers": [
             {
@@ -136,16 +136,16 @@ def read_fitted(contents: Contents, settings: dict[str, Any]) -> FittedDCoT:
     d, r = count(settings, "n_terms", 1), count(settings, "n_prototypes", 1)
     prototypes = read_prototypes(contents, d, r)
     layers = read_layers(contents, settings, d, r)
-    output = choice(settings, "output", ("layers", "concat", "last", "lsi"))
+    output = choice(settings, "output", ("layers", "concat", "last", "lsi", "all"))
     normalize = choice(settings, "normalize", NORMALIZATIONS)
-    directions = None
-    if output == "lsi":
+    directions, weight = None, 1.0
+    if output in WITH_LSI:
         directions = contents.array("directions", (d, count(settings, "n_directions", 1)))
         directions = directions.astype(layers[0].coef_.dtype, copy=False)
-    weight = setting(settings, "input_weight", float) if "input_weight" in settings else 1.0
-    if not 0 < weight < 1e6:
-        raise ModelFormatError(f"the weight of x is {weight}{DAMAGED}")
-    made = Representation(layers, output, normalize, input_weight=weight, directions=directions)
+        weight = setting(settings, "lsi_weight", float)
+        if not 0 < weight < 1e6:
+            raise ModelFormatError(f"the weight of LSI is {weight}{DAMAGED}")
+    made = Representation(layers, output, normalize, directions=directions, lsi_weight=weight)
     if settings.get("n_components") is not None:
         shape = (made.input_width + made.width, count(settings, "n_components", 1))
         made = replace(made, components=contents.array("components", shape))

@@ -101,7 +101,7 @@ def fit_passes(
         products are computed in parts
     """
     if options.needs_sample and not blocks.rereadable:
-        what = "output='lsi'" if options.n_components is None else "n_components"
+        what = f"output={options.output!r}" if options.n_components is None else "n_components"
         raise InvalidInputError(
             f"{what} needs another pass, and the source can be read once: give a list of "
             "blocks, files or a function that returns a new iterator each time"

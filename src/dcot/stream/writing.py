@@ -191,7 +191,7 @@ def _write_batch(
         features = transform(part)
         if sp.issparse(features):
             raise InvalidParameterError(
-                "output='concat' of sparse documents is sparse, and is not written: use "
+                "x of sparse documents is sparse, and is not written: use "
                 "output='layers', or n_components"
             )
         writer.write(np.ascontiguousarray(features, dtype=saved.dtype), first + start)
@@ -205,7 +205,13 @@ def fingerprint(fitted: FittedDCoT, *settings: Any) -> str:
     """
     digest = hashlib.blake2b(digest_size=16)
     made = fitted.representation
-    values: list[Any] = [made.output, made.normalize, made.components, made.directions]
+    values: list[Any] = [
+        made.output,
+        made.normalize,
+        made.components,
+        made.directions,
+        made.lsi_weight,
+    ]
     for layer in made.layers:
         values += [layer.squash, layer.coef_, layer.intercept_, layer.mean_, layer.spread_]
     for value in (*values, *settings):

@@ -21,7 +21,7 @@ from dcot.classifier.suggestion import first_batch
 from dcot.core.centred import Matrix
 from dcot.core.fit import FittedDCoT
 from dcot.core.layers import Layer
-from dcot.core.representation import Representation, orthonormal
+from dcot.core.representation import WITH_X, Representation, orthonormal
 from dcot.errors import DcotError
 from dcot.text.inputs import as_texts
 from dcot.vectorizer import DCoTVectorizer
@@ -206,8 +206,8 @@ def compressed_space(
     """
     X = documents.terms
     full = replace(vectorizer.dcot_._fitted().representation, components=None)
-    joined = full.output == "concat"  # x is sparse and wide: only the layers are compressed
-    layers = replace(full, output="layers") if joined else full
+    joined = full.output in WITH_X  # x is sparse and wide: only the others are compressed
+    layers = replace(full, output="lsi" if full.output == "all" else "layers") if joined else full
     generator = np.random.RandomState(seed)
     rows = generator.permutation(X.shape[0])[:MAX_COMPRESSION_DOCUMENTS]
     directions = leading_directions(np.asarray(layers.transform(X[np.sort(rows)])), generator)

@@ -32,6 +32,7 @@ SETTINGS = {
     "squashed": {"normalize": "shared", "squash": "tanh", "weighting": "log", "norm": "l1"},
     "compressed": {"n_components": 7, "output": "concat", "random_state": 0},
     "LSI": {"output": "lsi"},
+    "x and LSI": {"output": "all"},
     "LSI, not scaled": {"output": "lsi", "normalize": None},
     "double": {"dtype": "float64", "weighting": "counts", "norm": "l2", "n_layers": 1},
     "bm25 without k1": {"weighting": "bm25", "k1": 0.0, "ngram_range": (1, 2), "min_df": 2},

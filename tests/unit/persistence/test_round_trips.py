@@ -28,6 +28,7 @@ DCOT_SETTINGS = [
     {"n_components": 3, "random_state": 0},
     {"n_components": 3, "output": "concat", "random_state": 0},
     {"output": "lsi"},
+    {"output": "all"},
     {"n_components": 3, "output": "lsi", "random_state": 0},
     {"solver": "cg", "noise": 0.5},
     {"solver": "primal", "shrinkage": [0.5, 0.1]},

@@ -55,7 +55,7 @@ OPTIONS = [
     {"n_layers": 3, "noise": (0.5, 0.3, 0.6), "shrinkage": 0.2},
     {"output": "concat", "normalize": "center", "ridge": 0.1},
     {"n_components": 7, "random_state": 3},
-    {"output": "lsi"},
+    {"output": "all"},
     {"output": "lsi", "n_components": 7, "random_state": 3},
     {"prototypes": [3, 5, 60, 149]},
 ]

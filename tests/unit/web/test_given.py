@@ -63,7 +63,7 @@ def test_a_classifier_decides_as_it_did_before_any_label(classifier, started, ev
 
 def test_features_that_hold_the_words_are_kept_exactly_too(everyday, labels):
     vectorizer = DCoTVectorizer(n_prototypes=100)
-    grid = {"features": ["x and both layers"]}
+    grid = {"features": ["x and LSI and both layers"]}
     given = DCoTClassifier(vectorizer=vectorizer, grid=grid).fit(everyday.texts, labels)
     space, prior = start_from(given, everyday.test_texts)
     snapshot = learn(space.Z, {}, Start(prior=prior))
