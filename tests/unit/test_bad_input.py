@@ -32,7 +32,7 @@ X = np.array([[1.0, 2, 0], [0, 1, 1], [2, 0, 1]])
         ({"shrinkage": -1}, "shrinkage must be a number, zero or more"),
         ({"shrinkage": float("nan")}, "shrinkage"),
         ({"squash": "relu"}, "squash must be one of 'identity', 'tanh', got 'relu'"),
-        ({"output": "all"}, "output must be one of"),
+        ({"output": "everything"}, "output must be one of"),
         ({"normalize": "l3"}, "normalize must be one of"),
         ({"solver": "lu"}, "solver must be one of 'auto', 'primal', 'dual', 'cg'"),
         ({"tol": 0}, "tol must be a number, positive"),

@@ -158,7 +158,7 @@ def transform_to(
     made = _fitted(model).representation
     if made.output in WITH_X and made.components is None:
         raise InvalidParameterError(
-            "x of sparse documents is sparse, and is not written: use "
+            "output='concat' and 'all' are sparse for sparse documents, and not written: use "
             "output='layers', or n_components"
         )
     partitions = partitions_of(collection, column, retries=retries)

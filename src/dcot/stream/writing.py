@@ -191,7 +191,7 @@ def _write_batch(
         features = transform(part)
         if sp.issparse(features):
             raise InvalidParameterError(
-                "x of sparse documents is sparse, and is not written: use "
+                "output='concat' and 'all' are sparse for sparse documents, and not written: use "
                 "output='layers', or n_components"
             )
         writer.write(np.ascontiguousarray(features, dtype=saved.dtype), first + start)
