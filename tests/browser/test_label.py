@@ -260,8 +260,10 @@ def test_a_label_waits_while_its_file_cannot_be_read(page, serving):
     path = running.session.store.path
     page.goto(running.address)
     page.locator(".text").wait_for()
+    before = shown(page)
     page.keyboard.press("1")
     wait(lambda: len(labels_in(path)) == 1)
+    wait_for_next(page, before)  # until then, a key is not for the next document
     good = path.read_bytes()
     path.write_bytes(b"\xff")
     page.keyboard.press("2")
