@@ -149,7 +149,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         Precision of the computation and the features. With None, float64 input gives float64, and
         any other input gives float32, which is twice as fast and as accurate for classification.
     random_state : int, RandomState or None
-        Seed for ``n_components``, and for LSI, which is the same every time with None, too.
+        Seed for ``n_components`` and for LSI. With None, LSI is still the same every time.
         Nothing else is random.
     verbose : bool
         Show progress on standard error.

@@ -87,7 +87,7 @@ class FitOptions:
     def generator(self) -> Any:
         """Return the random generator for LSI and a compression.
 
-        Without a seed, a compression is different every time, and LSI is not.
+        Without a seed, a compression differs from fit to fit; LSI alone does not.
         """
         from sklearn.utils import check_random_state
 
