@@ -14,9 +14,9 @@ import dcot
 import dcot.classifier.fit as fitting
 from dcot import DCoTClassifier, DCoTVectorizer, datasets
 from dcot.classifier import self_training
-from dcot.classifier.estimate import log_losses, probabilities
+from dcot.classifier.estimate import probabilities
 from dcot.classifier.ridge import KernelRidge, targets_of
-from dcot.classifier.self_training import FACTORS, SHARPENING, self_train
+from dcot.classifier.self_training import FACTOR, SHARPENING, self_train
 
 N, UNLABELLED = 18, 25
 
@@ -56,31 +56,27 @@ def test_it_is_two_fits_and_its_held_out_decisions_are_fits_without_them(
     found = self_train(F @ F.T, targets, weights, ridge, ones, pool, np.random.RandomState(0))
     folds = self_training._folds(N, np.random.RandomState(0))
     assert len(folds) == (N if alone else 4)
-    expected = np.empty((len(FACTORS), N, 3))
-    for place, factor in enumerate(FACTORS):
-        for fold in folds:
-            rest = np.setdiff1d(np.arange(N), fold)
-            fit = by_definition(F, targets, weights, ridge, 4.0, factor, rest)
-            expected[place, fold] = fit.predict(F[fold])
-    losses = [log_losses(own, targets, ones).sum() for own in expected]
-    best = int(np.argmin(losses))
-    assert np.ptp(losses) > 1e-3
-    np.testing.assert_allclose(found.held_out, expected[best], atol=1e-8)
-    fit = by_definition(F, targets, weights, ridge, 4.0, FACTORS[best], np.arange(N))
+    expected = np.empty((N, 3))
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(N), fold)
+        fit = by_definition(F, targets, weights, ridge, 4.0, FACTOR, rest)
+        expected[fold] = fit.predict(F[fold])
+    np.testing.assert_allclose(found.held_out, expected, atol=1e-8)
+    fit = by_definition(F, targets, weights, ridge, 4.0, FACTOR, np.arange(N))
     np.testing.assert_allclose(F @ F.T @ found.dual + found.intercept, fit.predict(F), atol=1e-8)
-    assert found.alpha == pytest.approx(ridge.alpha * FACTORS[best])
+    assert found.alpha == pytest.approx(ridge.alpha * FACTOR)
 
 
 def test_an_unlabelled_document_weighs_at_most_as_much_as_a_labelled_one(problem, monkeypatch):
     F, targets, weights, ridge = problem
     seen = []
-    real = self_training._Systems
+    real = self_training._System
 
-    def spy(kernel, weights, alphas, judged):
+    def spy(kernel, weights, alpha, judged):
         seen.append(weights)
-        return real(kernel, weights, alphas, judged)
+        return real(kernel, weights, alpha, judged)
 
-    monkeypatch.setattr(self_training, "_Systems", spy)
+    monkeypatch.setattr(self_training, "_System", spy)
     few, generator = F[: N + 2], np.random.RandomState(0)
     self_train(few @ few.T, targets, weights, ridge, np.ones(N), np.array([1.0, 3.0]), generator)
     np.testing.assert_allclose(seen[0][N:], weights.mean() * np.array([0.5, 1.5]))
@@ -224,40 +220,22 @@ def test_vectors_of_documents_of_weight_zero_change_nothing(corpus):
 
 def test_the_strength_is_that_of_the_second_classifier(corpus, monkeypatch):
     found, labels = corpus
-    monkeypatch.setattr(fitting, "self_train", partial(self_train, factors=[0.3]))
+    monkeypatch.setattr(fitting, "self_train", partial(self_train, factor=0.2))
     trained, plain = (
         DCoTClassifier(random_state=0, self_training=on).fit(found.texts, labels)
         for on in (True, False)
     )
-    assert trained.strength_ == pytest.approx(0.3 * plain.strength_)
+    assert trained.strength_ == pytest.approx(0.2 * plain.strength_)
 
 
-def test_weights_of_documents_decide_which_strength_is_best(problem):
-    F, targets, weights, ridge = problem
-
-    def fit(counts, factors):
-        pool, generator = np.ones(UNLABELLED), np.random.RandomState(0)
-        return self_train(F @ F.T, targets, weights, ridge, counts, pool, generator, factors)
-
-    chosen = set()
-    for row in range(N):
-        counts = np.where(np.arange(N) == row, 1000.0, 1e-3)
-        single = [fit(counts, [factor]).held_out for factor in FACTORS]
-        losses = [counts @ log_losses(own, targets, counts) for own in single]
-        chosen.add(int(np.argmin(losses)))
-        best = FACTORS[int(np.argmin(losses))]
-        assert fit(counts, FACTORS).alpha == pytest.approx(ridge.alpha * best)
-    assert len(chosen) > 1
-
-
-def test_seed_words_alone_use_the_default_factor(corpus):
+def test_seed_words_alone_use_the_same_factor(corpus):
     found, _ = corpus
     seeds = {"law": ["court", "judge"], "chess": ["pawn", "queen"]}
     trained, plain = (
         DCoTClassifier(random_state=0, self_training=on).fit(found.texts, None, seed_words=seeds)
         for on in (True, False)
     )
-    assert trained.strength_ == pytest.approx(self_training.DEFAULT_FACTOR * plain.strength_)
+    assert trained.strength_ == pytest.approx(FACTOR * plain.strength_)
 
 
 # -- where it could go wrong ----------------------------------------------------------------------

@@ -32,7 +32,7 @@ from dcot.classifier import DCoTClassifier
 from dcot.classifier.embedding import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
 from dcot.classifier.fit import evenly_spaced
 from dcot.classifier.selection import EMBEDDING_WEIGHTS
-from dcot.classifier.self_training import FACTORS
+from dcot.classifier.self_training import FACTOR
 from dcot.datasets import Corpus
 from dcot.errors import DatasetMissingError, InvalidParameterError
 from dcot.estimator import DCoT
@@ -136,12 +136,12 @@ class Held:
         *choices: Blocks,
         class_weight: Any = "default",
         budgets: Sequence[int] | None = None,
-        factors: Sequence[float] = (),
+        factor: float | None = None,
         without_lsi: int | None = None,
     ) -> dict[str, Array]:
         """Scores in percent by number of labels; leave-one-out chooses among several features.
 
-        With ``factors``, the classifier also learns from its predictions for other documents.
+        With ``factor``, the classifier also learns from its predictions for other documents.
         ``without_lsi`` says which features are the first ones without LSI.
         """
         held, labels = np.arange(self.n_out), self.labels
@@ -159,8 +159,9 @@ class Held:
             found.append([])
             for budget, choice in chosen.items():
                 known, others = order[:budget], order[budget:]
-                pool = others[evenly_spaced(len(others))] if factors else None
-                made = ridge_predictions(choice, labels, known, held, weight, pool, factors)
+                pool = others[evenly_spaced(len(others))] if factor else None
+                by = factor or FACTOR
+                made = ridge_predictions(choice, labels, known, held, weight, pool, by)
                 found[-1].append(score(labels[held], made.labels))
         return {
             name: np.array([[100 * each[key] for each in draw] for draw in found]).mean(axis=0)
@@ -255,7 +256,6 @@ def _selection(held: Held) -> Iterator[tuple[str, Outcome]]:
         "LSI at twice the weight too": [[lsi.times(2), z1, z2]],
         "LSI alone": [[lsi]],
         "chosen: LSI too, or not": [all_three, both],
-        "chosen: the same, or layer 2": [all_three, both, [z2]],
         "layer 1": [[z1]],
         "layer 2": [[z2]],
         "x too": [[x, z1, z2]],
@@ -277,10 +277,9 @@ def _self_training(held: Held) -> Iterator[tuple[str, Outcome]]:
     """Ridge that learns from its predictions for unlabelled documents, with several strengths."""
     features = [Block.of(DCoTVectorizer(output="lsi").fit(held.learned).transform(held.texts))]
     yield "ridge alone", Outcome(held.scores(features))
-    for factor in FACTORS:
+    for factor in (1.0, FACTOR, 0.1):
         name = f"self-training, {factor:g} times the strength"
-        yield name, Outcome(held.scores(features, factors=[factor]))
-    yield "self-training, strength chosen", Outcome(held.scores(features, factors=FACTORS))
+        yield name, Outcome(held.scores(features, factor=factor))
 
 
 def _many(held: Held) -> Iterator[tuple[str, Outcome]]:

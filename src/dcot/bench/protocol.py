@@ -29,7 +29,7 @@ from dcot.classifier.ridge import (
     targets_of,
 )
 from dcot.classifier.selection import selected
-from dcot.classifier.self_training import FACTORS, self_train
+from dcot.classifier.self_training import FACTOR, self_train
 
 Array = NDArray[Any]
 
@@ -152,7 +152,7 @@ def ridge_predictions(
     test: Array,
     class_weight: Any = None,
     pool: Array | None = None,
-    factors: Sequence[float] = FACTORS,
+    factor: float = FACTOR,
 ) -> Prediction:
     """Predict with ridge and the chosen setting, learned from all labelled documents.
 
@@ -179,7 +179,7 @@ def ridge_predictions(
             np.ones(len(targets)),
             np.ones(len(pool)),
             np.random.RandomState(SEED),
-            factors,
+            factor,
         )
         dual, intercept, alpha = found.dual, found.intercept, found.alpha
     decisions = products(blocks, test, labelled, np.float32) @ dual + intercept

@@ -7,7 +7,6 @@ the document in both steps; each step has a closed form for documents that are l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +14,14 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from dcot.classifier.estimate import calibrate, log_losses, probabilities
+from dcot.classifier.estimate import calibrate, probabilities
 from dcot.classifier.ridge import Centring, KernelRidge
 from dcot.classifier.selection import best_of
 
 Array = NDArray[Any]
 
-# Factors of the selected strength to select from: more documents often need a smaller one. Without
-# labelled documents to select on, DEFAULT_FACTOR is used.
-FACTORS = (1.0, 0.3, 0.1)
-DEFAULT_FACTOR = 0.3
+# The strength is the selected one times this: with more documents, a smaller one is better.
+FACTOR = 0.3
 # Predictions become more decided than their calibrated probabilities by this factor.
 SHARPENING = 2.0
 # All unlabelled documents together have the weight of the labelled ones, at most of this many.
@@ -59,7 +56,7 @@ def self_train(
     counts: Array,
     pool: Array,
     generator: Any,
-    factors: Sequence[float] = FACTORS,
+    factor: float = FACTOR,
 ) -> SelfTrained:
     """Fit ridge to labelled and unlabelled documents.
 
@@ -71,7 +68,7 @@ def self_train(
     counts : weights of the labelled documents without class weights
     pool : weights of the unlabelled documents, relative to each other
     generator : draws the folds
-    factors : factors of the strength of ``ridge`` to select from
+    factor : factor of the strength of ``ridge``
     """
     n, judged = len(targets), len(counts)
     new = kernel[n:, :n].astype(np.float64)
@@ -83,30 +80,27 @@ def self_train(
 
     # an unlabelled document has at most the mean weight of a labelled one
     share = weights.mean() * min(1.0, n / len(pool), MAX_WEIGHT / len(pool))
-    systems = _Systems(
+    system = _System(
         kernel,
         np.concatenate([weights, share * pool / pool.mean()]),
-        ridge.alpha * np.array(factors if judged else [DEFAULT_FACTOR]),
+        ridge.alpha * factor,
         judged,
     )
     # all columns of its inverse: small products are faster than solves, and there are many
-    first = _Systems(kernel[:n, :n], weights, np.array([ridge.alpha]), n)
-    held_out = np.empty((len(systems.alphas), judged, targets.shape[1]))
-    plain = np.empty((judged, targets.shape[1]))
+    first = _System(kernel[:n, :n], weights, ridge.alpha, n)
+    held_out, plain = np.empty((2, judged, targets.shape[1]))
     for inside in _folds(judged, generator):
-        plain[inside] = first.left_out(inside, targets)[0]
+        plain[inside] = first.left_out(inside, targets)
         # a fit without these documents is one that gets its own decisions for them as targets
         without = targets.copy()
         without[inside] = plain[inside]
-        dual, intercept = first.solve(0, without)
-        held_out[:, inside] = systems.left_out(inside, with_guesses(new @ dual + intercept))
-    losses = [counts @ log_losses(each, targets[:judged], counts) for each in held_out]
-    best = int(np.argmin(losses))
-    if judged and _is_worse(held_out[best], plain, targets[:judged], counts):
+        dual, intercept = first.solve(without)
+        held_out[inside] = system.left_out(inside, with_guesses(new @ dual + intercept))
+    if judged and _is_worse(held_out, plain, targets[:judged], counts):
         dual = np.vstack([ridge.dual, np.zeros((len(pool), targets.shape[1]))])
         return SelfTrained(dual, ridge.intercept, ridge.alpha, plain)
-    dual, intercept = systems.solve(best, with_guesses(ridge.decision(new)))
-    return SelfTrained(dual, intercept, float(systems.alphas[best]), held_out[best])
+    dual, intercept = system.solve(with_guesses(ridge.decision(new)))
+    return SelfTrained(dual, intercept, system.alpha, held_out)
 
 
 def _is_worse(held_out: Array, plain: Array, targets: Array, counts: Array) -> bool:
@@ -121,46 +115,38 @@ def _folds(n: int, generator: Any) -> list[Array]:
     return [fold for fold in np.array_split(generator.permutation(n), folds or 1) if len(fold)]
 
 
-class _Systems:
-    """Ridge on the same documents with several strengths, for any targets."""
+class _System:
+    """Ridge on the same documents, for any targets."""
 
-    def __init__(self, kernel: Array, weights: Array, alphas: Array, judged: int) -> None:
+    def __init__(self, kernel: Array, weights: Array, alpha: float, judged: int) -> None:
         self.centring = Centring(kernel, weights)
         # a kernel in single precision may have eigenvalues below zero, by rounding
-        self.alphas = np.maximum(alphas, self.centring.rounding)
-        self.factors, self.inverses = [], []
+        self.alpha = max(float(alpha), self.centring.rounding)
         # in reverse order: the evaluated documents come last, see ``_last_columns``
-        reverse = self.centring.kernel[::-1, ::-1].copy()
-        for alpha in self.alphas:
-            system = reverse.copy()
-            np.einsum("ii->i", system)[:] += alpha
-            # the transpose is the same matrix, in the memory order that LAPACK can overwrite
-            factor = scipy.linalg.cho_factor(
-                system.T, lower=True, overwrite_a=True, check_finite=False
-            )
-            self.factors.append(factor)
-            self.inverses.append(_last_columns(factor[0], judged)[::-1, ::-1].copy())
+        matrix = self.centring.kernel[::-1, ::-1].copy()
+        np.einsum("ii->i", matrix)[:] += self.alpha
+        # the transpose is the same matrix, in the memory order that LAPACK can overwrite
+        self.factor = scipy.linalg.cho_factor(
+            matrix.T, lower=True, overwrite_a=True, check_finite=False
+        )
+        self.inverse = _last_columns(self.factor[0], judged)[::-1, ::-1].copy()
 
-    def solve(self, number: int, targets: Array) -> tuple[Array, Array]:
-        """Dual coefficients and intercept for the strength with this number."""
+    def solve(self, targets: Array) -> tuple[Array, Array]:
+        """Dual coefficients and intercept."""
         right, centre = self._right(targets)
-        inverse = self.inverses[number]
-        if inverse.shape[1] == len(inverse):
-            return self.centring.undo(inverse @ right, centre)
-        solved = scipy.linalg.cho_solve(self.factors[number], right[::-1], check_finite=False)
+        if self.inverse.shape[1] == len(self.inverse):
+            return self.centring.undo(self.inverse @ right, centre)
+        solved = scipy.linalg.cho_solve(self.factor, right[::-1], check_finite=False)
         return self.centring.undo(solved[::-1], centre)
 
     def left_out(self, rows: Array, targets: Array) -> Array:
-        """Decisions for some evaluated documents by fits without them, for each strength."""
+        """Decisions for some evaluated documents by a fit without them."""
         right, _ = self._right(targets)
         root, unit = self.centring.root[rows], np.sqrt(self.centring.share[rows])
-        found = []
-        for alpha, inverse in zip(self.alphas, self.inverses, strict=True):
-            residual = alpha * inverse[:, rows].T @ right
-            # 1 - leverage of these documents, with that of the intercept
-            slack = alpha * inverse[np.ix_(rows, rows)] - np.outer(unit, unit)
-            found.append(targets[rows] - np.linalg.solve(slack, residual) / root[:, None])
-        return np.array(found)
+        residual = self.alpha * self.inverse[:, rows].T @ right
+        # 1 - leverage of these documents, with that of the intercept
+        slack = self.alpha * self.inverse[np.ix_(rows, rows)] - np.outer(unit, unit)
+        return np.asarray(targets[rows] - np.linalg.solve(slack, residual) / root[:, None])
 
     def _right(self, targets: Array) -> tuple[Array, Array]:
         centre = self.centring.share @ targets
