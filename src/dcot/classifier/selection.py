@@ -35,7 +35,7 @@ GRID: dict[str, tuple[Any, ...]] = {
     "noise": (),
     "shrinkage": (),
     "n_prototypes": (),
-    "features": ("LSI and both layers", "both layers", "layer 2", "x and LSI and both layers"),
+    "features": ("LSI and both layers", "both layers", "x and LSI and both layers"),
     "embedding": (),
 }
 # Weights of the vectors relative to dCoT, if there are any; the first is the default.

@@ -75,7 +75,7 @@ class Candidates:
             "Features that the classifier uses.",
             parser=o.names,
             metavar="NAMES",
-            show_default="LSI and both layers,both layers,layer 2,x and LSI and both layers",
+            show_default="LSI and both layers,both layers,x and LSI and both layers",
         ),
     ] = None
 
