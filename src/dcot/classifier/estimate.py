@@ -205,21 +205,26 @@ def _score(name: str, predicted: Array, truth: Array, generator: Any) -> Score:
     interval = binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson")
     # with few labels a class may be missing, as it may be among other documents
     draws = (generator.randint(0, len(hits), len(hits)) for _ in range(RESAMPLES))
-    resampled = [_macro_f1(predicted[rows], truth[rows]) for rows in draws]
-    low, high = np.percentile(resampled, [2.5, 97.5])
+    counts = np.array([np.bincount(rows, minlength=len(hits)) for rows in draws])
+    low, high = np.percentile(_macro_f1(predicted, truth, counts), [2.5, 97.5])
     return Score(
         name,
         float(hits.mean()),
         (float(interval.low), float(interval.high)),
-        _macro_f1(predicted, truth),
+        float(_macro_f1(predicted, truth, np.ones((1, len(hits))))[0]),
         (float(low), float(high)),
     )
 
 
-def _macro_f1(predicted: Array, truth: Array) -> float:
-    """Mean over the classes that occur; faster than scikit-learn for many resamples."""
-    both = (predicted & truth).sum(axis=0)
-    total = predicted.sum(axis=0) + truth.sum(axis=0)
-    occurs = truth.any(axis=0)
-    scores = np.divide(2.0 * both, total, out=np.zeros(len(both)), where=total > 0)
-    return float(scores[occurs].mean()) if occurs.any() else 0.0
+def _macro_f1(predicted: Array, truth: Array, counts: Array) -> Array:
+    """Means over the classes that occur; faster than scikit-learn for many resamples.
+
+    ``counts`` are resamples × documents: how often each document was drawn.
+    """
+    counts = counts.astype(np.float64)
+    both, guessed, real = (
+        counts @ mask.astype(float) for mask in (predicted & truth, predicted, truth)
+    )
+    total, occurs = guessed + real, real > 0
+    scores = np.divide(2 * both, total, out=np.zeros_like(both), where=occurs)
+    return np.asarray(scores.sum(axis=1) / np.maximum(occurs.sum(axis=1), 1))

@@ -308,8 +308,16 @@ def orthonormal(columns: Array) -> Array:
 
 def products(left: Sequence[Matrix], right: Sequence[Matrix]) -> Array:
     """Return inner products of documents given by ``parts``: rows of left × rows of right."""
-    found = [A @ B.T for A, B in zip(left, right, strict=True)]
-    return np.asarray(sum(p.toarray() if sp.issparse(p) else p for p in found))
+    found = None
+    for A, B in zip(left, right, strict=True):
+        product = A @ B.T
+        product = product.toarray() if sp.issparse(product) else product
+        if found is None:
+            found = product
+        else:
+            found += product
+    assert found is not None
+    return np.asarray(found)
 
 
 def combined(parts: Sequence[Matrix], dual: Array) -> Array:
