@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
-from dcot.core.centred import Matrix, as_documents, check_blocks, precision
+from dcot.core.centred import Matrix, as_documents, check_given, precision
 from dcot.core.fit import FitOptions, FittedDCoT, check_weights, fit, fit_moments, fit_path
 from dcot.core.layers import Layer
 from dcot.core.moments import Moments
@@ -867,7 +867,7 @@ def _validated(model: DCoT, X: Any, reset: bool) -> Any:
         )
     if isinstance(X, list | tuple) and not X:
         raise InvalidInputError("got an empty list, expected a matrix, documents × terms")
-    check_blocks(X)
+    check_given(X)
     try:
         found = validate_data(
             model,

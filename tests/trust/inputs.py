@@ -109,6 +109,7 @@ def matrices() -> Kind:
         "strings in cells": lambda: np.full(X.shape, "oil"),
         "objects in cells": lambda: np.full(X.shape, object()),
         "dates in cells": lambda: X.astype("M8[s]"),
+        "masked cells": lambda: np.ma.masked_greater(X, 0),
         "CSR, a column that is not there": lambda: damaged("indices", 5, 10**8),
         "CSR, a negative column": lambda: damaged("indices", 5, -1),
         "CSR, rows in no order": lambda: damaged("indptr", 15, 10**7),
@@ -267,6 +268,7 @@ def weights() -> Kind:
         "infinity": np.full(30, np.inf),
         "all zero": np.zeros(30),
         "two dimensions": np.ones((30, 2)),
+        "masked": np.ma.masked_array(np.ones(30), np.arange(30) > 20),
         "1e-300": np.full(30, 1e-300),
     }
     classes = ["a", "b", "a"] + [None] * 27

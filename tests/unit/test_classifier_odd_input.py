@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -278,3 +280,12 @@ def test_parameters_of_a_vectorizer_that_is_not_there():
     model.set_params(vectorizer=DCoTVectorizer(), vectorizer__noise=0.5)
     assert model.fit(TEXTS, LABELS).dcot_.noise == (0.5, 0.5)
     assert model.set_params(estimator=LinearSVC(), estimator__C=3).estimator.C == 3
+
+
+@pytest.mark.parametrize("labels", [[b"oil", b"grain"], [date(2020, 1, 1), date(2021, 1, 1)]])
+def test_labels_that_a_folder_cannot_hold_say_what_to_do(labels, tmp_path):
+    texts = ["oil price", "wheat price", "crude oil", "wheat harvest"]
+    model = DCoTClassifier().fit(texts, labels * 2)
+    with pytest.raises(InvalidTypeError, match=r"learn from labels that are text"):
+        model.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()

@@ -47,7 +47,7 @@ from dcot.classifier.state import (
     read_representation,
 )
 from dcot.classifier.suggestion import first_rows, suggest_rows
-from dcot.core.centred import Matrix, as_documents, check_blocks, precision
+from dcot.core.centred import Matrix, as_documents, check_given, precision
 from dcot.core.fit import FittedDCoT, check_weights
 from dcot.core.fit import fit as fit_dcot
 from dcot.core.options import check_seed
@@ -508,7 +508,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     def _validated(self, X: Any, reset: bool) -> Any:
         refuse_table_of_texts(X)
-        check_blocks(X)
+        check_given(X)
         try:
             found = validate_data(self, X, reset=reset, accept_sparse=["csr", "csc", "coo"])
             return found.astype(np.float64) if found.dtype == object else found

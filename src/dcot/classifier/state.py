@@ -27,6 +27,9 @@ from dcot.persistence.saving import encode_parameters
 
 Array = NDArray[Any]
 
+_CLASS_ADVICE = (
+    "learn from labels that are text or whole numbers, as in [str(label) for label in y]"
+)
 _ADVICE = {
     "estimator": "its coefficients are saved without it: set_params(estimator='ridge'), which a "
     "refit would then use, before saving",
@@ -50,7 +53,7 @@ def add_classifier(
         "representation": contents.settings,
         "n_documents": int(fitted.n_documents),
         "n_labelled": int(fitted.n_labelled),
-        "classes": encode("classes", fitted.classes.tolist()),
+        "classes": encode("a class", fitted.classes.tolist(), _CLASS_ADVICE),
         "classes_dtype": "object" if fitted.classes.dtype.kind == "O" else None,
         "labels": fitted.kind,
         "chosen": asdict(fitted.candidate),

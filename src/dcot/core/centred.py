@@ -55,14 +55,17 @@ def as_documents(X: Any, dtype: Any) -> Matrix:
 
 
 def check_kind(X: Any) -> None:
-    """Reject dates and durations, which NumPy and scikit-learn accept as numbers."""
+    """Reject masked values and dates, which NumPy and scikit-learn use as if they were numbers."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise InvalidInputError("X has masked values: fill them before, as in X.filled(0)")
     kind = getattr(X, "dtype", None)
     if getattr(kind, "kind", "f") in "mM":
         raise InvalidTypeError(f"X has values of type {kind}, expected numbers")
 
 
-def check_blocks(X: Any) -> None:
-    """Check the sparse formats that scikit-learn converts, and SciPy crashes on if damaged."""
+def check_given(X: Any) -> None:
+    """Check what scikit-learn would convert: masks, and sparse formats that crash SciPy."""
+    check_kind(X)
     if sp.issparse(X) and X.format in ("bsr", "lil"):
         check_indices(X)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from dcot.classifier.embedding import Embedding
-from dcot.core.centred import canonical
+from dcot.core.centred import canonical, check_kind
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.text import TermCounter
@@ -87,6 +87,7 @@ def read_queries(queries: Any, expects_texts: bool | None) -> tuple[bool, Batch]
 
 
 def _as_array(rows: Any) -> Array:
+    check_kind(rows)
     try:
         return np.asarray(rows)
     except ValueError as error:  # rows of several lengths
