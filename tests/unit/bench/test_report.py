@@ -287,15 +287,15 @@ def test_published_figures_are_marked_as_theirs():
 
 def test_the_verdict_comes_first_and_counts_rivals_with_an_svm():
     won = results_of([on_r8(OURS, "ridge", 62), on_r8("TF-IDF", "ridge", 40)])
-    assert verdict(won)[0].startswith(
-        "No rival trained on the same documents is significantly more"
-    )
+    assert "documents in 1 and significantly worse in 0; in 0 the" in verdict(won)[0]
+    assert "Worse:" not in verdict(won)[0]
     lost = results_of([on_r8(OURS, "ridge", 40), on_r8("TF-IDF", "SVM", 62)])
     text = verdict(lost)[0]
-    assert "significantly more accurate than dCoT in 1 of 1 cells" in text
-    assert "r8 with all labels, -34.4 against TF-IDF + SVM" in text
+    assert text.startswith("Accuracy: of 1 cells, dCoT is significantly better than the best rival")
+    assert "documents in 0 and significantly worse in 1; in 0 the" in text
+    assert "Worse: r8 with all labels (-34.4 against TF-IDF + SVM" in text
     html = page(lost, sections(lost, {}), {}, "title")
-    assert html.index("significantly more accurate than dCoT") < html.index("<h2")
+    assert html.index("significantly worse in 1") < html.index("<h2")
 
 
 def test_the_page_follows_the_readers_colours():

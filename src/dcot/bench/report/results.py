@@ -267,7 +267,7 @@ class Comparison:
 
     def __str__(self) -> str:
         where = f"{self.corpus} with {self.labels} labels"
-        return f"{where}, {points(self.gain.points)} against {self.rival}{self.gain.tested}"
+        return f"{where} ({points(self.gain.points)} against {self.rival}{self.gain.tested})"
 
 
 def comparisons(results: Results, metric: str = "accuracy") -> Iterator[Comparison]:
@@ -306,15 +306,11 @@ def verdict(results: Results) -> list[str]:
         lost = [c for c in found if c.gain.significant and c.gain.points < 0]
         won = [c for c in found if c.gain.significant and c.gain.points > 0]
         level = len(found) - len(won) - len(lost)
-        start, text = "", "rival trained on the same documents is significantly more accurate"
-        if metric != "accuracy":
-            start, text = f"{measure}: ", "rival is significantly better"
-        some = f" in {len(lost)} of {len(found)} cells ({'; '.join(map(str, lost))})"
-        article = "a" if lost else "no"
-        article = article if start else article.capitalize()
-        text = f"{start}{article} {text} than dCoT{some if lost else ''}"
-        said.append(
-            f"{text}. dCoT is significantly better than the best rival in {len(won)} of "
-            f"{len(found)} cells; in {level} the difference is not significant."
+        rival = "the best rival that learns from the same documents"
+        text = (
+            f"{measure}: of {len(found)} cells, dCoT is significantly "
+            f"better than {rival} in {len(won)} and significantly worse in {len(lost)}; in {level} "
+            "the difference is not significant"
         )
+        said.append(f"{text}. Worse: {'; '.join(map(str, lost))}." if lost else f"{text}.")
     return said
