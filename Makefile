@@ -30,9 +30,9 @@ test: $(VENV)/.dev chromium  ## lint, type-check and run all tests
 test-integrations: build/integrations/.done  ## run docs/integrations.md against the real packages
 	build/integrations/bin/python -m pytest tests/integrations
 
-mteb: build/mteb/.done  ## run MTEB on local corpora; installs PyTorch; writes docs/tables/mteb.md
+mteb: build/mteb/.done  ## run MTEB on local corpora, and txtai; installs PyTorch; writes docs/tables/mteb.md
 	HF_HUB_OFFLINE=1 build/mteb/bin/python -m tests.integrations.mteb_run
-	build/mteb/bin/python -m pytest tests/integrations/test_mteb.py
+	build/mteb/bin/python -m pytest tests/integrations -k 'mteb or txtai'
 
 dist: $(VENV)/.dev  ## build the source distribution and the wheel, and check them
 	rm -rf dist

@@ -109,3 +109,9 @@ def test_exported_models(run, tmp_path, monkeypatch):
 def test_chroma(run):
     found = run("Chroma", "chromadb")
     assert cooking(found["answer"]["documents"][0]) >= 2
+
+
+def test_txtai(run):
+    found = run("txtai", "txtai")
+    assert cooking([row["text"] for row in found["results"]]) >= 2
+    assert (found["embeddings"].transform("tea") == found["model"].encode("tea")).all()
