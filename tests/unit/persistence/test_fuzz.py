@@ -17,7 +17,7 @@ import dcot
 
 N_MUTATIONS = int(os.environ.get("DCOT_FUZZ", "60"))  # of each model
 MODELS = ["DCoT", "moments", "DCoTVectorizer", "characters", "DCoTClassifier", "matrix"]
-MODELS += ["words", "encoder", "SearchIndex", "features"]
+MODELS += ["words", "encoder", "SearchIndex", "features", "index with words", "index with encoder"]
 
 
 @pytest.fixture(scope="module")
