@@ -5,6 +5,9 @@ search its settings with scikit-learn's own tools.
 """
 
 # %%
+# ## A pipeline
+#
+# With its default settings:
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
@@ -19,6 +22,8 @@ print(
 )
 
 # %%
+# ## A grid
+#
 # The vectorizer has the parameters of counting (`min_df`, `stop_words`, …), of
 # weighting (`sublinear_tf`, …) and of dCoT (`noise`, `n_prototypes`, …).
 grid = {

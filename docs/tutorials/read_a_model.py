@@ -25,13 +25,13 @@ plots.word_columns([model.explain(word) for word in words])
 
 # %%
 # ## Which words are similar?
+#
+# `similar_terms` compares meanings. `cohort` asks the opposite question: which rare
+# words are translated into *court*?
 print(model.similar_terms("striker", 5))
 print(model.cohort("court", 5))
 
 # %%
-# `similar_terms` compares meanings. `cohort` asks the opposite question: which rare
-# words are translated into *court*?
-#
 # On a map, similar words are close together:
 plots.term_map(
     model,

@@ -53,6 +53,9 @@ for share in (0, 0.5, 1):
 
 # %%
 # ## Filters and neighbours
+#
+# `where` searches only some of the documents. `similar` finds the documents that are
+# nearest to one in the index.
 print(index.search("water", k=3, where={"topic": "cooking"}))
 print(index.similar(0, k=3))
 
