@@ -431,7 +431,7 @@ Found = dict[str, dict[str, Outcome]]  # by setting and corpus
 
 
 def _table(study: str, metric: str, found: Found) -> Table:
-    """Differences to the first row, and sizes and times if they were measured."""
+    """Differences to the first row, and mean sizes and times if they were measured."""
     first = next(iter(found.values()))
     rows = []
     for name, outcomes in found.items():
@@ -441,13 +441,13 @@ def _table(study: str, metric: str, found: Found) -> Table:
         sizes = [one.megabytes for one in outcomes.values()]
         seconds = [one.seconds for one in outcomes.values()]
         costs = [
-            "" if None in sizes else " / ".join(f"{value:.0f} MB" for value in sizes),
-            "" if None in seconds else " / ".join(f"{value:.1f}" for value in seconds),
+            "" if None in sizes else f"{np.mean(sizes):.0f} MB",
+            "" if None in seconds else f"{np.mean(seconds):.1f}",
         ]
         rows.append([name, *([""] * len(cells) if outcomes is first else cells), *costs])
     budgets = " / ".join(map(str, MANY_LABELS if study == "many" else BUDGETS))
     title = f"{study}: change in {metric} with {budgets} labels, in points"
-    head = ["change", *first, "mean", "saved size", "seconds to fit"]
+    head = ["change", *first, "mean", "saved size", "CPU seconds"]
     measured = [i for i in range(len(head)) if i < len(first) + 2 or any(row[i] for row in rows)]
     return Table(title, [head[i] for i in measured], [[row[i] for i in measured] for row in rows])
 

@@ -72,9 +72,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     """Classify documents with few labels and many unlabelled documents.
 
     A dCoT representation is fitted to all documents, and a linear classifier to the labelled
-    ones. Closed-form leave-one-out on the labelled documents selects the layers, the
-    regularisation strength of the classifier and, with 1,000 labels or more, whether x is part of
-    the features. With ``grid`` it selects other parameters too.
+    ones. Closed-form leave-one-out on the labelled documents selects whether LSI and, with 1,000
+    labels or more, x are among the features, and the regularisation strength of the classifier.
+    With ``grid`` it selects other parameters too.
 
     Parameters
     ----------

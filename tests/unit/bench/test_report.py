@@ -291,7 +291,7 @@ def test_the_verdict_comes_first_and_counts_rivals_with_an_svm():
     assert "Worse:" not in verdict(won)[0]
     lost = results_of([on_r8(OURS, "ridge", 40), on_r8("TF-IDF", "SVM", 62)])
     text = verdict(lost)[0]
-    assert text.startswith("Accuracy: of 1 cells, dCoT is significantly better than the best rival")
+    assert text.startswith("Accuracy: of 1 comparisons, dCoT is significantly better than the best")
     assert "documents in 0 and significantly worse in 1; in 0 the" in text
     assert "Worse: r8 with all labels (-34.4 against TF-IDF + SVM" in text
     html = page(lost, sections(lost, {}), {}, "title")

@@ -308,9 +308,9 @@ def verdict(results: Results) -> list[str]:
         level = len(found) - len(won) - len(lost)
         rival = "the best rival that learns from the same documents"
         text = (
-            f"{measure}: of {len(found)} cells, dCoT is significantly "
-            f"better than {rival} in {len(won)} and significantly worse in {len(lost)}; in {level} "
-            "the difference is not significant"
+            f"{measure}: of {len(found)} comparisons, dCoT is significantly better than {rival} in "
+            f"{len(won)} and significantly worse in {len(lost)}; in {level} the difference is not "
+            "significant"
         )
         said.append(f"{text}. Worse: {'; '.join(map(str, lost))}." if lost else f"{text}.")
     return said
