@@ -37,8 +37,10 @@ from dcot.classifier.selection import (
     best_of,
     candidates_for,
     features_of,
+    fits_of,
     for_labels,
     layers_and_output,
+    select,
     selected,
     without_lsi,
 )
@@ -267,6 +269,29 @@ def test_the_features_that_are_asked_for_are_tried_with_any_number_of_labels():
     assert tried == ["both layers", "x and both layers"]
     tried = [row["features"] for row in few.cv_results_["params"]]
     assert tried == ["LSI and both layers", "both layers"]
+
+
+def test_the_selected_representation_is_kept_whatever_the_order_of_the_errors(monkeypatch):
+    X = sp.csr_array(np.random.default_rng(0).poisson(0.7, (60, 12)).astype(np.float32))
+    found = candidates_for(DCoT(5), {"embedding": [0.5, 1.0, 2.0], "noise": [0.9, 0.8]}, True)
+    noise = np.tile([1.0, -1.0], 20)
+    # without LSI is better; then an embedding clearly; then one that is best, but not clearly
+    errors = {"LSI and both layers": 10 + 0 * noise, "both layers": 9 + 0.1 * noise}
+    by_weight = {1.0: 8 + 0.1 * noise, 2.0: 7.9 + 8 * noise}
+
+    def fitted(kernel, targets, weights, judged):
+        candidate = next(tried)
+        own = by_weight.get(candidate.embedding, errors.get(candidate.features, 20 + noise))
+        own = own if candidate.noise == 0.9 else 30 + noise
+        return KernelRidge(*[np.zeros((40, 1))] * 2, 1.0, 1.0, np.zeros((40, 1)), own, np.ones(40))
+
+    fits = list(fits_of(X, None, found, base_options(DCoT(5))))
+    tried = iter([candidate for group, _ in fits for candidate in group])
+    monkeypatch.setattr(KernelRidge, "fit", fitted)
+    beside = np.zeros((40, 40))
+    chosen = select(iter(fits), X[:40], np.ones((40, 1)), np.ones(40), beside, 40)
+    assert chosen.best.features == "both layers"
+    assert chosen.fitted.representation.layers[0] is fits[0][1].layers[0]
 
 
 def test_the_first_candidate_is_a_dcot_with_its_defaults():

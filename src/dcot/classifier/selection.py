@@ -294,8 +294,9 @@ def select(
     """
     order: list[Candidate] = []
     ridges: list[KernelRidge] = []
-    kept: dict[int, FittedDCoT] = {}  # of the default, and of the best so far
+    kept: dict[int, FittedDCoT] = {}  # of the candidates that can still be selected
     for group, fitted in fits:
+        start = len(order)
         kernels = _kernels(labelled, fitted.representation)
         for candidate in group:
             kernel = np.sum([kernels[block] for block in _blocks(candidate)], axis=0)
@@ -303,8 +304,10 @@ def select(
                 kernel += candidate.embedding * beside
             order.append(candidate)
             ridges.append(KernelRidge.fit(kernel, targets, weights=weights, judged=judged))
-            if _best(order, ridges) == len(ridges) - 1:
-                kept = {0: kept.get(0, fitted), len(ridges) - 1: fitted}
+        kept |= dict.fromkeys(range(start, len(order)), fitted)
+        smallest = min(range(len(order)), key=lambda number: ridges[number].error)
+        needed = {0, without_lsi(order), smallest, _best(order, ridges)}
+        kept = {number: each for number, each in kept.items() if number in needed}
     best = _best(order, ridges)
     made, chosen = kept[best].representation, order[best]
     made = replace(made, layers=made.layers[: chosen.n_layers], output=chosen.output)
