@@ -438,11 +438,11 @@ def _table(study: str, metric: str, found: Found) -> Table:
         gains = [one.scores[metric] - first[c].scores[metric] for c, one in outcomes.items()]
         mean = f"{round(float(np.mean([gain.mean() for gain in gains])), 2) + 0.0:+.2f}"
         cells = [*(" / ".join(map(points, gain)) for gain in gains), mean]
-        sizes = [one.megabytes for one in outcomes.values()]
-        seconds = [one.seconds for one in outcomes.values()]
+        sizes = [one.megabytes for one in outcomes.values() if one.megabytes is not None]
+        seconds = [one.seconds for one in outcomes.values() if one.seconds is not None]
         costs = [
-            "" if None in sizes else f"{np.mean(sizes):.0f} MB",
-            "" if None in seconds else f"{np.mean(seconds):.1f}",
+            f"{np.mean(sizes):.0f} MB" if sizes else "",
+            f"{np.mean(seconds):.1f}" if seconds else "",
         ]
         rows.append([name, *([""] * len(cells) if outcomes is first else cells), *costs])
     budgets = " / ".join(map(str, MANY_LABELS if study == "many" else BUDGETS))
