@@ -209,7 +209,7 @@ def test_the_choice_of_a_classifier(classifier):
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert len(names) == len(classifier.cv_results_["params"])
     assert "default" in names
-    assert "prototypes 4, layer 2" in names
+    assert "prototypes 4, both layers" in names
     bold = [label for label in figure.axes[0].get_yticklabels() if label.get_weight() == "bold"]
     assert len(bold) in (1, 2)
     few = plots.selection_results(classifier, most=1)
