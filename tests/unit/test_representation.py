@@ -40,7 +40,7 @@ def by_hand(made, x):
         return np.hstack(outputs)
     inputs = []
     if made.output in ("concat", "all"):
-        inputs.append((x, made.input_weight))
+        inputs.append((x, 1.0))
     if made.output in ("lsi", "all"):
         inputs.append((x @ made.directions, made.lsi_weight))
     scaled = made.normalize in ("unit", "shared")
@@ -54,7 +54,7 @@ def by_hand(made, x):
 def test_every_way_to_the_features(output, normalize, squash, n_layers, monkeypatch):
     monkeypatch.setattr(representation, "DOCUMENTS_PER_DIRECTION", 4)
     options = {"output": output, "normalize": normalize, "squash": squash, "n_layers": n_layers}
-    made = replace(DCoT(3, **options).fit(X)._fitted().representation, input_weight=2.0)
+    made = replace(DCoT(3, **options).fit(X)._fitted().representation, lsi_weight=2.0)
     cut = lambda n, *sizes: iter([slice(0, 5), slice(5, n)])  # noqa: E731
     monkeypatch.setattr(representation, "row_blocks", cut)
     expected = np.array([by_hand(made, x) for x in X])

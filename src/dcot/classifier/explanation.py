@@ -304,8 +304,7 @@ def _direct(row: Any, made: Representation, weights: Array) -> Array:
     direct, scaled = np.zeros(row.shape[1]), made.normalize in ("unit", "shared")
     if made.output in WITH_X:
         length = float(np.linalg.norm(values)) if scaled else 1.0
-        effect = weights[: row.shape[1]][columns] * made.input_weight
-        direct[columns] += effect / length if length > 0 else 0.0
+        direct[columns] += weights[columns] / length if length > 0 else 0.0
     if made.directions is not None:
         table = made.directions[columns].astype(np.float64)
         length = float(np.linalg.norm(values @ table)) if scaled else 1.0

@@ -53,7 +53,6 @@ class Representation:
         ``"unit"`` (centre, then unit rows, layer by layer), ``"center"``, or None. x is never
         centred, because that would make it dense.
     components : directions of a compression, features × components, or None
-    input_weight : factor for x, if it is among the features
     directions : directions of x, terms × directions, or None
     lsi_weight : factor for LSI, if it is among the features
     """
@@ -62,7 +61,6 @@ class Representation:
     output: str
     normalize: str | None
     components: Array | None = None
-    input_weight: float = 1.0
     directions: Array | None = None
     lsi_weight: float = 1.0
 
@@ -243,7 +241,7 @@ class Representation:
         """Return the columns of x and of LSI that are among the features."""
         found: list[Matrix] = []
         if self.output in WITH_X:
-            found.append(self._scaled(X, self.input_weight))
+            found.append(self._scaled(X, 1.0))
         if self.output in WITH_LSI:
             assert self.directions is not None
             found.append(self._scaled(times(X, self.directions), self.lsi_weight))

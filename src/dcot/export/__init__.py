@@ -150,7 +150,7 @@ class Program:
         ``components``; ``directions``; ``weights`` and ``bias`` of the classifier; ``vectors`` and
         ``vectors_mean`` of its word vectors
     settings : ``analysis``, ``weighting``, ``terms`` (None for models of a matrix), ``layers``,
-        ``output``, ``normalize``, ``input_weight``, ``lsi_weight``, and ``classifier`` or None
+        ``output``, ``normalize``, ``lsi_weight``, and ``classifier`` or None
     dtype : dtype of the model
     n_terms : number of columns of the documents
     """
@@ -234,7 +234,6 @@ def _features(made: Representation) -> Part:
         "layers": layers,
         "output": made.output,
         "normalize": made.normalize,
-        "input_weight": float(made.input_weight),
         "lsi_weight": float(made.lsi_weight),
     }
 

@@ -110,7 +110,7 @@ def _features(graph: _Graph, program: Program, terms: str) -> str:
     normalize, parts, shared = settings["normalize"], [], None
     inputs: list[tuple[str, Any]] = []
     if settings["output"] in ("concat", "all"):
-        inputs.append((terms, settings["input_weight"]))
+        inputs.append((terms, 1.0))
     if settings["output"] in ("lsi", "all"):
         inputs.append((call("MatMul", terms, arrays["directions"]), settings["lsi_weight"]))
     for values, factor in inputs:

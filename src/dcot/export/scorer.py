@@ -110,7 +110,7 @@ class Scorer:
         if settings["output"] in ("concat", "all"):
             words = np.zeros(len(self.columns))
             words[columns] = x
-            inputs.append((words, settings["input_weight"]))
+            inputs.append((words, 1.0))
         if settings["output"] in ("lsi", "all"):
             inputs.append((x @ arrays["directions"][columns], settings["lsi_weight"]))
         for values, weight in inputs:
