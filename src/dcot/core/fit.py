@@ -207,7 +207,7 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
     """Return the weights of n documents as float64, or None."""
     if sample_weight is None:
         return None
-    if np.ma.is_masked(sample_weight):
+    if isinstance(sample_weight, np.ma.MaskedArray) and np.ma.is_masked(sample_weight):
         raise InvalidInputError(
             "sample_weight has masked values: give 0 for documents that do not count, as in "
             "sample_weight.filled(0)"
