@@ -26,7 +26,7 @@ from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
 from dcot.classifier import fit as classifier_fit
 from dcot.classifier import learners
 from dcot.classifier import ridge as ridge_module
-from dcot.classifier.estimate import calibrate, probabilities
+from dcot.classifier.calibration import calibrate, probabilities
 from dcot.classifier.labels import read_labels, with_class_weights
 from dcot.classifier.ridge import KernelRidge
 from dcot.classifier.selection import (
@@ -273,24 +273,26 @@ def test_the_features_that_are_asked_for_are_tried_with_any_number_of_labels():
 
 def test_the_selected_representation_is_kept_whatever_the_order_of_the_errors(monkeypatch):
     X = sp.csr_array(np.random.default_rng(0).poisson(0.7, (60, 12)).astype(np.float32))
-    found = candidates_for(DCoT(5), {"embedding": [0.5, 1.0, 2.0], "noise": [0.9, 0.8]}, True)
-    noise = np.tile([1.0, -1.0], 20)
-    # without LSI is better; then an embedding clearly; then one that is best, but not clearly
-    errors = {"LSI and both layers": 10 + 0 * noise, "both layers": 9 + 0.1 * noise}
-    by_weight = {1.0: 8 + 0.1 * noise, 2.0: 7.9 + 8 * noise}
+    found = candidates_for(DCoT(5), {"noise": [0.9, 0.8, 0.7]})
+    wave = np.tile([1.0, -1.0], 20)
+    # without LSI is better; then another noise clearly; then one that is best, but not clearly
+    errors = {
+        (0.9, "LSI and both layers"): 10 + 0 * wave,
+        (0.9, "both layers"): 9 + 0.1 * wave,
+        (0.8, "both layers"): 8 + 0.1 * wave,
+        (0.7, "both layers"): 7.9 + 8 * wave,
+    }
 
     def fitted(kernel, targets, weights, judged):
         candidate = next(tried)
-        own = by_weight.get(candidate.embedding, errors.get(candidate.features, 20 + noise))
-        own = own if candidate.noise == 0.9 else 30 + noise
+        own = errors.get((candidate.noise, candidate.features), 20 + wave)
         return KernelRidge(*[np.zeros((40, 1))] * 2, 1.0, 1.0, np.zeros((40, 1)), own, np.ones(40))
 
     fits = list(fits_of(X, None, found, base_options(DCoT(5))))
     tried = iter([candidate for group, _ in fits for candidate in group])
     monkeypatch.setattr(KernelRidge, "fit", fitted)
-    beside = np.zeros((40, 40))
-    chosen = select(iter(fits), X[:40], np.ones((40, 1)), np.ones(40), beside, 40)
-    assert chosen.best.features == "both layers"
+    chosen = select(iter(fits), X[:40], np.ones((40, 1)), np.ones(40))
+    assert (chosen.best.noise, chosen.best.features) == (0.9, "both layers")
     assert chosen.fitted.representation.layers[0] is fits[0][1].layers[0]
 
 

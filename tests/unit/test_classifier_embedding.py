@@ -14,8 +14,21 @@ from safetensors.numpy import save_file
 from sklearn.linear_model import Ridge
 
 import dcot
-from dcot import DCoTClassifier, DcotError, DCoTVectorizer
+from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
+from dcot.classifier.calibration import (
+    DEFAULT_TEMPERATURE,
+    MIN_CALIBRATION_LABELS,
+    probabilities,
+)
 from dcot.classifier.embedding import Embedding, as_encoder
+from dcot.classifier.selection import (
+    EMBEDDING_STANDARD_ERRORS,
+    Vectors,
+    base_options,
+    candidates_for,
+    fits_of,
+    select,
+)
 from dcot.classifier.word_vectors import look_up
 
 TOPICS = {
@@ -108,6 +121,59 @@ def test_vectors_that_say_the_topic_help_and_noise_gets_no_weight(corpus):
     assert "did not help" in bad.summary()
     assert bad.coef_.shape == alone.coef_.shape
     assert bad.predict(texts).shape == (120,)  # and vectors are no longer needed
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_the_weight_is_that_of_the_largest_likelihood(corpus, exclusive):
+    """By the definition: a fit for every weight, its held-out decisions, their likelihood."""
+    texts, partly, _ = corpus
+    y = partly if exclusive else [None if label is None else {label} for label in partly]
+    tried, vectors = (0.0, 8.0, 1.0, 0.1), FakeEncoder().encode(texts)
+    losses = []
+    for weight in tried:
+        grid = {"embedding": [weight], "features": ["both layers"]}
+        one = DCoTClassifier(grid=grid, self_training=False, random_state=0)
+        one.fit(texts, y, vectors=vectors)
+        held = one._fitted().held_out
+        chance = probabilities(held.decisions, DEFAULT_TEMPERATURE, exclusive)
+        right = np.where(held.targets > 0, chance, 1 if exclusive else 1 - chance)
+        losses.append(-np.log(right).sum(axis=1))
+    losses = np.array(losses)
+    assert len(losses[0]) < MIN_CALIBRATION_LABELS
+    best = losses.mean(axis=1).argmin()
+    gain = losses[0] - losses[best]
+    clear = gain.mean() > EMBEDDING_STANDARD_ERRORS * gain.std() / np.sqrt(len(gain) - 1)
+    grid = {"embedding": tried, "features": ["both layers"]}
+    found = DCoTClassifier(grid=grid, random_state=0).fit(texts, y, vectors=vectors)
+    assert best == 1
+    assert clear
+    assert found.best_params_["embedding"] == tried[1]
+
+
+def test_weights_are_tried_with_the_selected_features():
+    """Not with the default ones only; the selection can be repeated on some documents."""
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.poisson(0.7, (60, 12)).astype(np.float32))
+    targets = np.where(np.arange(60)[:, None] % 3 == np.arange(3), 1.0, -1.0)
+    found = candidates_for(DCoT(5), {"features": ["layer 1", "both layers"]}, 0.5)
+    beside = 50.0 * (targets @ targets.T)  # vectors that tell the classes apart
+    fits = fits_of(X, None, found, base_options(DCoT(5)))
+    ones = np.ones(60)
+    vectors = Vectors(beside, (0.5, 0.0, 2.0), ones)
+    result = select(fits, X, targets, ones, vectors)
+    chosen = result.candidates[result.weighed[0]]
+    assert [(c.features, c.embedding) for c in result.candidates] == [
+        ("layer 1", 0.5),
+        ("both layers", 0.5),
+        (chosen.features, 0.0),
+        (chosen.features, 2.0),
+    ]
+    assert result.best.embedding > 0
+    assert result.selected_on(np.arange(60)) == result.best_index
+    assert result.selected_on(np.arange(30)) in range(4)
+    # without vectors there is nothing to select
+    fits = fits_of(X, None, found, base_options(DCoT(5)))
+    assert len(select(fits, X, targets, ones).candidates) == 2
 
 
 def test_an_encoder_reads_labelled_documents_and_some_others(corpus, monkeypatch):
@@ -332,15 +398,15 @@ def test_encoders_of_every_kind(corpus):
 def test_real_wordllama(corpus, tmp_path):
     pytest.importorskip("wordllama", reason="wordllama is not installed: dcot[embedding]")
     texts, _, labels = corpus
-    model = model_of(corpus, "wordllama")
+    grid = {"embedding": [1.0]}
+    model = model_of(corpus, "wordllama", grid=grid)
     assert model.score(texts[18:], labels[18:]) > 0.7
-    assert model.best_params_["embedding"] > 0
     model.save(tmp_path / "model")
     again = dcot.load(tmp_path / "model")  # found by its name
     np.testing.assert_array_equal(again.predict_proba(texts), model.predict_proba(texts))
     own = as_encoder("wordllama").function.__self__  # the object itself has embed
     np.testing.assert_array_equal(
-        model_of(corpus, own).predict_proba(texts), model.predict_proba(texts)
+        model_of(corpus, own, grid=grid).predict_proba(texts), model.predict_proba(texts)
     )
 
 

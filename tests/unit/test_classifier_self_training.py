@@ -14,7 +14,7 @@ import dcot
 import dcot.classifier.fit as fitting
 from dcot import DCoTClassifier, DCoTVectorizer, datasets
 from dcot.classifier import self_training
-from dcot.classifier.estimate import probabilities
+from dcot.classifier.calibration import probabilities
 from dcot.classifier.ridge import KernelRidge, targets_of
 from dcot.classifier.self_training import FACTOR, SHARPENING, self_train
 

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from dcot.bench.protocol import Candidate, choose, default_class_weight, ridge_p
 from dcot.bench.report.results import points
 from dcot.bench.report.tables import Table
 from dcot.bench.systems.dcot import outputs_of
+from dcot.bench.systems.pretrained import Encoder
 from dcot.bench.tasks import load_corpus
 from dcot.classifier import DCoTClassifier
 from dcot.classifier.embedding import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
@@ -138,11 +140,13 @@ class Held:
         budgets: Sequence[int] | None = None,
         factor: float | None = None,
         without_lsi: int | None = None,
+        by_likelihood: bool = False,
     ) -> dict[str, Array]:
         """Scores in percent by number of labels; leave-one-out chooses among several features.
 
         With ``factor``, the classifier also learns from its predictions for other documents.
-        ``without_lsi`` says which features are the first ones without LSI.
+        ``without_lsi`` says which features are the first ones without LSI. With
+        ``by_likelihood``, features are chosen by the rule for weights of vectors.
         """
         held, labels = np.arange(self.n_out), self.labels
         weight = default_class_weight() if class_weight == "default" else class_weight
@@ -155,7 +159,7 @@ class Held:
                     f"{self.name} has {len(order)} documents to label, and this study needs "
                     f"{(budgets or BUDGETS)[0]}: choose a larger corpus"
                 )
-            chosen = choose(candidates, labels, order, usable, weight, without_lsi)
+            chosen = choose(candidates, labels, order, usable, weight, without_lsi, by_likelihood)
             found.append([])
             for budget, choice in chosen.items():
                 known, others = order[:budget], order[budget:]
@@ -297,8 +301,11 @@ def _many(held: Held) -> Iterator[tuple[str, Outcome]]:
         yield name, Outcome(held.scores(blocks, budgets=MANY_LABELS))
 
 
-def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
-    """The vectors of wordllama, for texts and for words, beside the default and alone."""
+def _embedding(held: Held, encoder: Any = None) -> Iterator[tuple[str, Outcome]]:
+    """The vectors of wordllama, for texts and for words, beside the default and alone.
+
+    With ``encoder``, the folder of a sentence-transformers model, its vectors too.
+    """
     encode = as_encoder(WORDLLAMA)
     assert encode is not None
     model = DCoTVectorizer(output="lsi").fit(held.learned)
@@ -313,17 +320,22 @@ def _embedding(held: Held) -> Iterator[tuple[str, Outcome]]:
         "wordllama": VectorSource.given(lambda rows: vectors[rows], None),
         "its word vectors": vectors_of_words(words, terms, X),
     }
+    if encoder is not None:
+        encoded = Encoder(encoder).encode(held.texts)
+        sources["the encoder"] = VectorSource.given(lambda rows: encoded[rows], None)
     for name, source in sources.items():
         embedding, _ = source.learn(np.arange(held.n_out, len(held.texts)))
         beside = Block.of(embedding.features(source.of(np.arange(len(held.texts)))))
         if name == "wordllama":
-            yield "dCoT alone", Outcome(held.scores([ours]))
+            yield "dCoT alone", Outcome(held.scores([ours], factor=FACTOR))
         cost = seconds if name == "wordllama" else None
-        yield f"{name} alone", Outcome(held.scores([beside]), None, cost)
+        yield f"{name} alone", Outcome(held.scores([beside], factor=FACTOR), None, cost)
         both = {weight: [ours, beside.times(weight)] for weight in EMBEDDING_WEIGHTS}
         for weight in sorted(EMBEDDING_WEIGHTS)[1:]:
-            yield f"dCoT and {name}, weight {weight}", Outcome(held.scores(both[weight]))
-        yield f"dCoT and {name}, weight chosen", Outcome(held.scores(*both.values()))
+            fixed = held.scores(both[weight], factor=FACTOR)
+            yield f"dCoT and {name}, weight {weight:g}", Outcome(fixed)
+        chosen = held.scores(*both.values(), factor=FACTOR, by_likelihood=True)
+        yield f"dCoT and {name}, weight chosen", Outcome(chosen)
 
 
 def _reliability(held: Held) -> Iterator[tuple[str, Outcome]]:
@@ -390,19 +402,24 @@ def run(
     corpora: Sequence[str] | None = None,
     data: str | os.PathLike[str] | None = None,
     docs: str | os.PathLike[str] | None = None,
+    encoder: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> list[Table]:
-    """Run studies and return their tables; with ``docs``, also write them there as Markdown."""
+    """Run studies and return their tables; with ``docs``, also write them there as Markdown.
+
+    ``encoder`` is the folder of a sentence-transformers model, for the study of embeddings.
+    """
     if unknown := set(studies or ()) - set(STUDIES):
         raise InvalidParameterError(
             f"unknown studies {sorted(unknown)}: expected some of {list(STUDIES)}"
         )
+    known = STUDIES | {"embedding": partial(_embedding, encoder=encoder)}
     tables = []
     held = list(_corpora(corpora or CORPORA, data, progress))
     for name in studies or STUDIES:
         found: Found = {}
         for number, each in enumerate(held):
-            for setting, outcome in STUDIES[name](each):
+            for setting, outcome in known[name](each):
                 found.setdefault(setting, {})[each.name] = outcome
                 progress(f"{name}, {each.name}", (number + 0.5) / len(held))
         if name == "reliability":

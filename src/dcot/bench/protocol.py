@@ -20,6 +20,7 @@ from sklearn.svm import LinearSVC
 
 from dcot.bench.features import Blocks, Coordinates, products
 from dcot.classifier import DCoTClassifier
+from dcot.classifier.calibration import log_losses
 from dcot.classifier.labels import read_labels, with_class_weights
 from dcot.classifier.ridge import (
     KernelRidge,
@@ -28,7 +29,7 @@ from dcot.classifier.ridge import (
     solve_ridge,
     targets_of,
 )
-from dcot.classifier.selection import selected
+from dcot.classifier.selection import selected, weight_of
 from dcot.classifier.self_training import FACTOR, self_train
 
 Array = NDArray[Any]
@@ -119,12 +120,14 @@ def choose(
     budgets: Sequence[int],
     class_weight: Any = None,
     without_lsi: int | None = None,
+    by_likelihood: bool = False,
 ) -> dict[int, Choice]:
     """Choose a setting for every budget of one draw by leave-one-out; the first is the default.
 
     As in ``DCoTClassifier``, another setting replaces the default only if it is better by more
-    than three standard errors; ``without_lsi`` is the one that leaves out LSI. Budgets are nested,
-    so the inner products of each candidate are computed once for all of them.
+    than three standard errors; ``without_lsi`` is the one that leaves out LSI. With
+    ``by_likelihood``, the rule is that for weights of vectors. Budgets are nested, so the inner
+    products of each candidate are computed once for all of them.
     """
     sizes = sorted({min(budget, MAX_COMPARED) for budget in budgets})
     compared = order[: sizes[-1]]
@@ -139,8 +142,13 @@ def choose(
             fits[size].append(KernelRidge.fit(kernel[:size, :size], targets, weights=weights))
     chosen = {}
     for size, found in fits.items():
-        losses = np.array([fit.losses for fit in found])
-        best = selected(losses, problems[size][1], without_lsi)
+        targets, weights = problems[size]
+        if by_likelihood:
+            ones = np.ones(size)
+            logs = [log_losses(fit.held_out, targets, ones, True) for fit in found]
+            best = weight_of(np.array(logs), ones)
+        else:
+            best = selected(np.array([fit.losses for fit in found]), weights, without_lsi)
         chosen[size] = Choice(candidates[best], found[best], size)
     return {budget: chosen[min(budget, MAX_COMPARED)] for budget in budgets}
 

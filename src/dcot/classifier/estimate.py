@@ -1,78 +1,25 @@
-"""Estimate the accuracy of a classifier, and calibrate it, on the labelled documents.
+"""Estimate the accuracy of a classifier on the labelled documents.
 
 Every labelled document is predicted by a model that was fitted without it. These decisions give the
-expected accuracy, compared with TF-IDF and the majority class, and the temperature that converts
-decisions to probabilities.
+expected accuracy, compared with TF-IDF and the majority class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import expit, log_softmax, softmax
 from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
-from dcot.classifier.ridge import KernelRidge
-from dcot.classifier.selection import selected
+from dcot.classifier.selection import SelectionResult
 
 Array = NDArray[Any]
 
 FOLDS = 10
 RESAMPLES = 400
-# Typical for least squares on ±1 targets; used if there are too few labels to estimate it.
-DEFAULT_TEMPERATURE = 3.0
-MIN_CALIBRATION_LABELS = 20
-
-
-# -- probabilities ------------------------------------------------------------------------------
-
-
-def probabilities(decisions: Array, temperature: float, exclusive: bool) -> Array:
-    """Probabilities that sum to one if classes are exclusive, else one for each class."""
-    scaled = temperature * decisions
-    return np.asarray(softmax(scaled, axis=1) if exclusive else expit(2 * scaled))
-
-
-def calibrate(
-    held_out: Array, targets: Array, weights: Array, exclusive: bool
-) -> tuple[float, bool]:
-    """The temperature of maximum likelihood, and whether there were enough labels for it."""
-    if weights.sum() < MIN_CALIBRATION_LABELS:
-        return DEFAULT_TEMPERATURE, False
-    share = weights / weights.sum()
-    of_label = ((targets + 1) / 2 * held_out).sum(axis=1)
-
-    def slope(log_temperature: float) -> float:
-        """Derivative of the loss by the temperature, in which the loss is convex."""
-        scaled = np.exp(log_temperature) * held_out
-        if exclusive:
-            return float(share @ ((softmax(scaled, axis=1) * held_out).sum(axis=1) - of_label))
-        right = targets * held_out
-        return -float(share @ (right * expit(-2 * scaled * targets)).mean(axis=1))
-
-    # find a zero of the derivative: near the minimum the loss is flat, and rounding would decide
-    low, high = np.log(0.05), np.log(200.0)
-    if slope(low) >= 0:
-        return float(np.exp(low)), True
-    if slope(high) <= 0:
-        return float(np.exp(high)), True
-    return float(np.exp(brentq(slope, low, high, xtol=1e-12))), True
-
-
-def log_losses(held_out: Array, targets: Array, weights: Array) -> Array:
-    """Negative log-likelihood of each exclusive class, at the temperature of ``calibrate``."""
-    temperature, _ = calibrate(held_out, targets, weights, True)
-    scores = log_softmax(temperature * held_out, axis=1)
-    return -np.asarray(((targets + 1) / 2 * scores).sum(axis=1))
-
-
-# -- accuracy -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -144,23 +91,20 @@ class Estimate:
         return "\n".join(lines)
 
 
-def held_out_by_fold(ridges: Sequence[KernelRidge], without: int | None, generator: Any) -> Array:
+def held_out_by_fold(selection: SelectionResult, generator: Any) -> Array:
     """Leave-one-out decisions without a bias from the selection among candidates.
 
-    The selection is repeated for each fold, without the errors of the fold. ``without`` is the
-    candidate that leaves out LSI, as in ``selected``.
+    The selection is repeated for each fold, without the errors of the fold.
     """
+    ridges = selection.ridges
     n = len(ridges[0].losses)
     if not n:
         return ridges[0].held_out
     fold = generator.permutation(np.arange(n) % min(FOLDS, n))
-    losses, weights = np.array([ridge.losses for ridge in ridges]), ridges[0].weights
     held_out = np.empty_like(ridges[0].held_out)
     for number in np.unique(fold):
         inside, outside = fold == number, fold != number
-        best = 0
-        if outside.sum() > 1:
-            best = selected(losses[:, outside], weights[outside], without)
+        best = selection.selected_on(outside) if outside.sum() > 1 else 0
         held_out[inside] = ridges[best].held_out[inside]
     return held_out
 

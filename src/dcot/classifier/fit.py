@@ -14,14 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from dcot.classifier.calibration import calibrate, probabilities
 from dcot.classifier.embedding import Documents, Embedding, VectorSource
-from dcot.classifier.estimate import (
-    Estimate,
-    calibrate,
-    estimate,
-    held_out_by_fold,
-    probabilities,
-)
+from dcot.classifier.estimate import Estimate, estimate, held_out_by_fold
 from dcot.classifier.labels import (
     EXCLUSIVE,
     Labels,
@@ -43,13 +38,13 @@ from dcot.classifier.seeds import Seeds
 from dcot.classifier.selection import (
     Candidate,
     SelectionResult,
+    Vectors,
     cv_results,
     fits_of,
     input_kernel,
     select,
     unit_rows,
     with_directions,
-    without_lsi,
 )
 from dcot.classifier.self_training import self_train
 from dcot.core.centred import Matrix
@@ -75,12 +70,14 @@ class ClassifierOptions:
     candidates : parameters of the representation to select from, the default first
     base : the other parameters
     fitted : a fitted representation to use unchanged, or None
+    embedding_weights : weights of vectors to select from, the default first
     estimator, self_training, class_weight, n_jobs, random_state : as in ``DCoTClassifier``
     """
 
     candidates: Sequence[Candidate]
     base: FitOptions
     fitted: FittedDCoT | None = None
+    embedding_weights: Sequence[float] = ()
     estimator: Any = "ridge"
     self_training: bool = True
     class_weight: Any = None
@@ -270,7 +267,7 @@ def fit_classifier(
     training = _prepare(X, labels, weights, options, seeds)
     labelled = Documents(training.X[training.labels.labelled])
     pool = Documents(training.X[training.pool])
-    embedding, beside = None, None
+    embedding, chosen_from = None, None
     if source is not None:
         wanted = np.union1d(training.rows, training.sampled_rows)
         embedding, vectors = source.learn(wanted)
@@ -279,7 +276,9 @@ def fit_classifier(
     judged = training.with_seeds(labelled)[training.used]
     if embedding is not None and judged.vectors is not None:
         unit = embedding.features(judged.vectors)
-        beside = unit @ unit.T
+        tried = options.embedding_weights if len(training.judged) else ()
+        counts = training.counts[training.judged]
+        chosen_from = Vectors(unit @ unit.T, tried, counts, labels.exclusive)
     candidates = options.candidates if len(training.judged) else options.candidates[:1]
     if options.fitted is None:
         n_documents = training.X.shape[0]
@@ -293,7 +292,7 @@ def fit_classifier(
         judged.terms,
         training.targets[training.used],
         training.weights[training.used],
-        beside,
+        chosen_from,
         len(training.judged),
     )
     if embedding is not None:
@@ -411,8 +410,7 @@ def _finish(
         by_fold = held_out
     else:
         generator = check_random_state(options.random_state)
-        without = without_lsi(selection.candidates)
-        by_fold = held_out_by_fold(selection.ridges, without, generator)
+        by_fold = held_out_by_fold(selection, generator)
     targets, counts = labels.targets[rows], training.counts[rows]
     # without class weights, so that probabilities follow the frequency of classes
     temperature, calibrated = calibrate(held_out, targets, counts, exclusive)

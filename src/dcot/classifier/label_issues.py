@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.classifier.estimate import probabilities
+from dcot.classifier.calibration import probabilities
 from dcot.classifier.fit import FittedClassifier
 from dcot.errors import InvalidInputError
 from dcot.runtime.extras import require

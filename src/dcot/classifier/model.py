@@ -39,7 +39,13 @@ from dcot.classifier.labels import hits, is_set, read_labels
 from dcot.classifier.learners import check_estimator
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.seeds import read_seeds, rows_of_columns
-from dcot.classifier.selection import base_options, candidates_for, for_labels, for_layers
+from dcot.classifier.selection import (
+    base_options,
+    candidates_for,
+    embedding_weights,
+    for_labels,
+    for_layers,
+)
 from dcot.classifier.state import (
     add_classifier,
     classifier_facts,
@@ -358,7 +364,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                 f"n_jobs must be an integer other than 0, or None, got {self.n_jobs!r}"
             )
         pipeline, dcot, fitted = self._parts()
-        tried = candidates_for(dcot, self.grid, embedded)
+        weights = embedding_weights(self.grid, embedded)
+        tried = candidates_for(dcot, self.grid, weights[0])
         if fitted is not None:
             tried = for_layers(tried, self.grid, len(fitted.layers))
         base = base_options(dcot, [candidate.features for candidate in tried])
@@ -373,6 +380,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                 tried if self.selection == "loo" else tried[:1],
                 base,
                 fitted,
+                weights if self.selection == "loo" else weights[:1],
                 self.estimator,
                 self.self_training,
                 self.class_weight,

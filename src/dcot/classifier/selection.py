@@ -7,6 +7,10 @@ candidate replaces the default only if it is better by more than three standard 
 difference, document by document; one is enough to leave out LSI. Without a grid, only the features
 are selected: the layers, LSI (the projection of x on its leading directions) and, with many labels,
 x. This is cheap, because one fit serves all candidates.
+
+Vectors are added to the selected features; their weight is selected by the likelihood of the
+labels. Squared errors would select too small a weight, because vectors decide well between similar
+classes, but are far from the targets.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dcot.classifier.calibration import log_losses
 from dcot.classifier.ridge import KernelRidge
 from dcot.core.centred import Matrix, scale_rows
 from dcot.core.fit import FitOptions, FittedDCoT, fit_path
@@ -39,11 +44,13 @@ GRID: dict[str, tuple[Any, ...]] = {
     "embedding": (),
 }
 # Weights of the vectors relative to dCoT, if there are any; the first is the default.
-EMBEDDING_WEIGHTS = (0.5, 1.0, 2.0, 0.0)
+EMBEDDING_WEIGHTS = (1.0, 2.0, 4.0, 0.5, 0.0)
 
 CLEAR_STANDARD_ERRORS = 3.0
 # LSI is dropped on less evidence: features with and without it are alike, and so are their errors.
 LSI_STANDARD_ERRORS = 1.0
+# So is the default weight of vectors: likelihoods tell weights apart better than squared errors.
+EMBEDDING_STANDARD_ERRORS = 2.0
 # Number of labels from which x helps. Leave-one-out would select it with fewer labels.
 INPUT_FROM_LABELS = 1000
 
@@ -149,13 +156,13 @@ def base_options(dcot: DCoT, features: Iterable[str] = ()) -> FitOptions:
 
 
 def candidates_for(
-    dcot: DCoT, grid: Mapping[str, Sequence[Any]] | None = None, embedded: bool = False
+    dcot: DCoT, grid: Mapping[str, Sequence[Any]] | None = None, embedding: float = 0.0
 ) -> list[Candidate]:
     """The parameters of ``dcot`` first, then one change at a time; each with all features.
 
     LSI is added to the layers of ``dcot``, unless it has x too, or only the last layer. ``grid``
-    replaces values of ``GRID``; its first values replace those of ``dcot`` as the default.
-    ``embedded`` says whether there are vectors in addition to dCoT.
+    replaces values of ``GRID``; its first values replace those of ``dcot`` as the default. All
+    candidates have the same weight of vectors, ``embedding``.
     """
     options = dcot._fit_options()
     features = [features_of(options.n_layers, options.output)]
@@ -166,23 +173,30 @@ def candidates_for(
         "shrinkage": [options.shrinkage[0]],
         "n_prototypes": [options.n_prototypes],
         "features": features,
-        "embedding": [0.0],
     }
-    values = {name: tuple(dict.fromkeys([*start[name], *GRID[name]])) for name in GRID}
-    if embedded:
-        values["embedding"] = EMBEDDING_WEIGHTS
-    values |= read_grid(grid)
-    if any(values["embedding"]) and not embedded:
-        raise InvalidParameterError(
-            "grid['embedding'] has weights of vectors, but there are none: set embedding, or give "
-            "vectors to fit"
-        )
+    values = {name: tuple(dict.fromkeys([*start[name], *GRID[name]])) for name in start}
+    values |= read_grid(grid) | {"embedding": (embedding,)}
     centre = Candidate(*(values[name][0] for name in GRID))
     bases = [centre]
     for name in ("noise", "shrinkage", "n_prototypes"):
         bases += [replace(centre, **{name: value}) for value in values[name][1:]]
-    found = [replace(base, features=name) for base in bases for name in values["features"]]
-    return found + [replace(centre, embedding=weight) for weight in values["embedding"][1:]]
+    return [replace(base, features=name) for base in bases for name in values["features"]]
+
+
+def embedding_weights(
+    grid: Mapping[str, Sequence[Any]] | None, embedded: bool
+) -> tuple[float, ...]:
+    """Weights of vectors to select from, the default first.
+
+    ``embedded`` says whether there are vectors in addition to dCoT.
+    """
+    weights = read_grid(grid).get("embedding", EMBEDDING_WEIGHTS if embedded else (0.0,))
+    if any(weights) and not embedded:
+        raise InvalidParameterError(
+            "grid['embedding'] has weights of vectors, but there are none: set embedding, or give "
+            "vectors to fit"
+        )
+    return weights
 
 
 def for_layers(
@@ -253,16 +267,23 @@ class SelectionResult:
 
     Attributes
     ----------
-    candidates : the default first
+    candidates : the default first; the last ones have the features of the best of the others, and
+        other weights of vectors
     ridges : a classifier for each candidate, with its leave-one-out decisions
     best_index : index of the selected candidate
     fitted : representation of the selected candidate
+    weighed : candidates with different weights of vectors
+    log_losses : their losses, candidates × documents; None without vectors
+    counts : weights of the documents without class weights; None without vectors
     """
 
     candidates: Sequence[Candidate]
     ridges: Sequence[KernelRidge]
     best_index: int
     fitted: FittedDCoT
+    weighed: Sequence[int] = ()
+    log_losses: Array | None = None
+    counts: Array | None = None
 
     @property
     def best(self) -> Candidate:
@@ -272,13 +293,41 @@ class SelectionResult:
     def ridge(self) -> KernelRidge:
         return self.ridges[self.best_index]
 
+    def selected_on(self, rows: Array) -> int:
+        """The candidate that would be selected on some of the documents."""
+        n = len(self.ridges) - max(len(self.weighed) - 1, 0)
+        losses = np.array([ridge.losses[rows] for ridge in self.ridges[:n]])
+        weights = self.ridges[0].weights[rows]
+        best = selected(losses, weights, without_lsi(self.candidates[:n]))
+        if self.log_losses is None or self.counts is None or best != self.weighed[0]:
+            return best
+        return self.weighed[weight_of(self.log_losses[:, rows], self.counts[rows])]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Vectors of labelled documents, whose weight is to be selected.
+
+    Attributes
+    ----------
+    products : inner products of the documents
+    weights : weights to select from, that of the candidates first
+    counts : weights of the evaluated documents, without class weights
+    exclusive : whether a document has exactly one class
+    """
+
+    products: Array
+    weights: Sequence[float]
+    counts: Array
+    exclusive: bool = True
+
 
 def select(
     fits: Iterable[tuple[Sequence[Candidate], FittedDCoT]],
     labelled: Matrix,
     targets: Array,
     weights: Array | None,
-    beside: Array | None = None,
+    vectors: Vectors | None = None,
     judged: int | None = None,
 ) -> SelectionResult:
     """Evaluate candidates on labelled documents.
@@ -289,7 +338,7 @@ def select(
     labelled : labelled documents
     targets : their targets, documents × targets
     weights : their weights
-    beside : inner products of their vectors, or None
+    vectors : their vectors, or None
     judged : number of documents, from the first, that are evaluated; by default all
     """
     order: list[Candidate] = []
@@ -300,8 +349,8 @@ def select(
         kernels = _kernels(labelled, fitted.representation)
         for candidate in group:
             kernel = np.sum([kernels[block] for block in _blocks(candidate)], axis=0)
-            if beside is not None:
-                kernel += candidate.embedding * beside
+            if vectors is not None:
+                kernel += candidate.embedding * vectors.products
             order.append(candidate)
             ridges.append(KernelRidge.fit(kernel, targets, weights=weights, judged=judged))
         kept |= dict.fromkeys(range(start, len(order)), fitted)
@@ -313,7 +362,49 @@ def select(
     made = replace(made, layers=made.layers[: chosen.n_layers], output=chosen.output)
     if chosen.output not in WITH_LSI:
         made = replace(made, directions=None)
-    return SelectionResult(order, ridges, best, replace(kept[best], representation=made))
+    result = SelectionResult(order, ridges, best, replace(kept[best], representation=made))
+    if vectors is None or len(vectors.weights) < 2:
+        return result
+    return _with_weights(result, labelled, targets, weights, vectors, judged)
+
+
+def _with_weights(
+    result: SelectionResult,
+    labelled: Matrix,
+    targets: Array,
+    weights: Array | None,
+    vectors: Vectors,
+    judged: int | None,
+) -> SelectionResult:
+    """The selected candidate with the best of several weights of the vectors."""
+    kernels = _kernels(labelled, result.fitted.representation)
+    kernel = np.sum([kernels[block] for block in _blocks(result.best)], axis=0)
+    more = [
+        KernelRidge.fit(kernel + weight * vectors.products, targets, weights=weights, judged=judged)
+        for weight in vectors.weights[1:]
+    ]
+    n, counts = len(result.ridges), vectors.counts
+    losses = np.array(
+        [
+            log_losses(ridge.held_out, targets[: len(counts)], counts, vectors.exclusive)
+            for ridge in (result.ridge, *more)
+        ]
+    )
+    weighed = [result.best_index, *range(n, n + len(more))]
+    return SelectionResult(
+        [*result.candidates, *(replace(result.best, embedding=w) for w in vectors.weights[1:])],
+        [*result.ridges, *more],
+        weighed[weight_of(losses, counts)],
+        result.fitted,
+        weighed,
+        losses,
+        counts,
+    )
+
+
+def weight_of(losses: Array, weights: Array) -> int:
+    """Position of the weight of vectors to use; ``losses`` are weights × documents."""
+    return best_of(losses, weights, EMBEDDING_STANDARD_ERRORS)
 
 
 def fits_of(

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from dcot.classifier.estimate import calibrate, probabilities
+from dcot.classifier.calibration import calibrate, probabilities
 from dcot.classifier.ridge import Centring, KernelRidge
 from dcot.classifier.selection import best_of
 

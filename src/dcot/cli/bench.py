@@ -187,6 +187,10 @@ def defaults(
     ] = None,
     docs: _Docs = None,
     data: _Data = None,
+    encoder: Annotated[
+        Path | None,
+        o.option("Also study the vectors of this sentence-transformers model.", metavar="FOLDER"),
+    ] = None,
     session: Session,
 ) -> None:
     """Rerun the study behind the default settings, on training labels.
@@ -195,7 +199,7 @@ def defaults(
     """
     from dcot.bench import defaults as study
 
-    _show(session, study.run(only, corpus, data, docs, session.progress))
+    _show(session, study.run(only, corpus, data, docs, encoder, session.progress))
 
 
 def labeller(

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dcot.classifier.embedding import Embedding, as_encoder, no_encoder, source_of
-from dcot.classifier.selection import EMBEDDING_WEIGHTS
 from dcot.core.options import check_integer, check_number
 from dcot.errors import (
     InvalidInputError,
@@ -49,6 +48,8 @@ Array = NDArray[Any]
 
 # Parameters of the vectorizer that is fitted for search by default; measured in docs/search.md.
 RETRIEVAL: dict[str, Any] = {"n_layers": 1, "noise": 0.9, "shrinkage": 1.0, "output": "last"}
+# Weight of an embedding relative to dCoT.
+EMBEDDING_WEIGHT = 0.5
 
 
 class SearchIndex(Saveable):
@@ -434,7 +435,7 @@ class SearchIndex(Saveable):
             return known, known.of(batch.texts, X)
         source = source_of(self.embedding, self._encoder, None, X, as_texts(batch.texts), terms)
         learned, vectors = source.learn(np.arange(len(batch)))
-        return replace(learned, weight=EMBEDDING_WEIGHTS[0]), vectors
+        return replace(learned, weight=EMBEDDING_WEIGHT), vectors
 
     def _attach_encoder(self, encoder: Any) -> Self:
         """Set the encoder of a loaded index: ``dcot.load(folder, embedding=encoder)``."""

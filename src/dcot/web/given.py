@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from dcot.classifier import DCoTClassifier
-from dcot.classifier.estimate import Estimate, estimate, probabilities
+from dcot.classifier.calibration import probabilities
+from dcot.classifier.estimate import Estimate, estimate
 from dcot.classifier.fit import FittedClassifier, HeldOut
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.ridge import KernelRidge

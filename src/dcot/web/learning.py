@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from dcot.classifier.estimate import calibrate, probabilities
+from dcot.classifier.calibration import calibrate, log_losses, probabilities
 from dcot.classifier.label_issues import LabelIssues, find_label_issues
 from dcot.classifier.ridge import KernelRidge
-from dcot.classifier.selection import EMBEDDING_WEIGHTS, best_of
+from dcot.classifier.selection import EMBEDDING_WEIGHTS, weight_of
 from dcot.classifier.suggestion import most_informative, uncertainty
 
 Array = NDArray[Any]
@@ -169,7 +169,7 @@ def learn(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snaps
     scale, held_out = np.ones(Z.shape[1], dtype=Z.dtype), np.zeros((0, len(classes)))
     alpha = 1.0 if prior is None else prior.alpha
     if len(names):
-        ridge, scale = _ridge(features, missing, n, start.n_beside)
+        ridge, scale = _ridge(features, missing, offset[:n], targets[:n], start.n_beside)
         held_out, alpha = ridge.held_out + offset[:n], ridge.alpha
         coef = coef + scale[:, None] ** 2 * (features.T @ ridge.dual.astype(features.dtype))
         intercept = intercept + ridge.intercept
@@ -195,19 +195,26 @@ def learn(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snaps
     )
 
 
-def _ridge(features: Array, targets: Array, n: int, n_beside: int) -> tuple[KernelRidge, Array]:
-    """The ridge on n labelled documents and what comes after them, and the scale of the columns.
+def _ridge(
+    features: Array, missing: Array, offset: Array, targets: Array, n_beside: int
+) -> tuple[KernelRidge, Array]:
+    """The ridge on labelled documents and what comes after them, and the scale of the columns.
 
-    The weight of an embedding is chosen as in ``DCoTClassifier``.
+    ``missing`` is what is left to learn, ``offset`` and ``targets`` are the decisions before and
+    the targets of the labelled documents. The weight of an embedding is chosen as in
+    ``DCoTClassifier``.
     """
+    n = len(targets)
     split = features.shape[1] - n_beside
     meanings, beside = features[:, :split], features[:, split:]
     weights = EMBEDDING_WEIGHTS if n_beside else (1.0,)
     kernel, more = meanings @ meanings.T, beside @ beside.T
-    ridges = [KernelRidge.fit(kernel + weight * more, targets, judged=n) for weight in weights]
+    ridges = [KernelRidge.fit(kernel + weight * more, missing, judged=n) for weight in weights]
     chosen = 0
     if n and n_beside:
-        chosen = best_of(np.array([ridge.losses for ridge in ridges]), ridges[0].weights)
+        ones = np.ones(n)
+        losses = [log_losses(ridge.held_out + offset, targets, ones, True) for ridge in ridges]
+        chosen = weight_of(np.array(losses), ones)
     scale = np.ones(features.shape[1], dtype=features.dtype)
     scale[split:] = np.sqrt(weights[chosen])
     return ridges[chosen], scale

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,12 @@ class Encoder(System):
         return [{"model": self.folder.name, "files": _digest(self.folder)}]
 
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
+        yield from _fixed(settings, self.encode)
+
+    def encode(self, texts: list[str]) -> Array:
         library = require("sentence_transformers", "encoder")
         model = library.SentenceTransformer(str(self.folder), device="cpu")
-        yield from _fixed(settings, partial(model.encode, normalize_embeddings=True))
+        return np.asarray(model.encode(texts, normalize_embeddings=True))
 
 
 class SetFit(Supervised):
