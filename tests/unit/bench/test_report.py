@@ -18,6 +18,7 @@ from dcot.bench.jobs import Failure
 from dcot.bench.profiles import PROFILES
 from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.report import paper_claims as claims
+from dcot.bench.report.figures import figures
 from dcot.bench.report.paragraphs import sections
 from dcot.bench.report.results import verdict
 from dcot.bench.report.tables import TABLES, by_budget, time_table
@@ -371,6 +372,20 @@ def test_the_page_needs_nothing_but_itself(tiny):
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', html)
     assert html.count("<svg") >= 4
     assert html.count("<svg") == html.count("</svg>")
+
+
+def test_pretrained_systems_have_their_own_figure():
+    budgets = {50: 0.6, 100: 0.7}
+    names = ("TF-IDF", "LSI", "LSI, self-trained", "pretrained encoder", OURS)
+    cells = few_labels(dict.fromkeys(names, budgets))
+    drawn = {}
+    for _, name, _, figure in figures(results_of(cells)):
+        drawn[name] = {text.get_text() for ax in figure.axes for text in ax.texts}
+    assert drawn["few-labels-ridge-accuracy"] == {"TF-IDF", "LSI, self-trained", OURS}
+    assert drawn["few-labels-ridge-accuracy-pretrained"] == {"pretrained encoder", OURS}
+    cells = few_labels(dict.fromkeys(("LSI", OURS), budgets))
+    made = {name: figure for _, name, _, figure in figures(results_of(cells))}
+    assert set(made) == {"few-labels-ridge-accuracy", "few-labels-ridge-macro-f1"}
 
 
 def test_no_cell_is_dropped(tiny):

@@ -20,6 +20,11 @@ from dcot.runtime.extras import require
 
 # What people use, the strongest rival, and ours; the others are only in the tables.
 DRAWN = ("TF-IDF", "LSI", "LSI, self-trained", "LDA", PAPER, FEATURES, OURS)
+# Pretrained systems are in a figure of their own, with ours.
+GROUPS = {
+    "": "systems that learn from the same documents",
+    "-pretrained": "pretrained vectors, alone and with dCoT",
+}
 
 
 def figures(results: Results) -> Iterator[tuple[str, str, str, Any]]:
@@ -87,14 +92,32 @@ def _few_labels(results: Results) -> Iterator[tuple[str, str, Any]]:
             cells = results.few_labels(corpus, classifier=classifier)
             if any(cell.key["labels"] != ALL for cell in cells):
                 shown[corpus] = cells
-        for metric, title in METRICS.items() if shown else ():
-            panels = {corpus: _curves(cells, metric) for corpus, cells in shown.items()}
-            figure = _panels(panels, label=f"{title} on test documents (%)")
-            caption = (
-                f"{title} by number of labels ({about}). Bars are one standard deviation over "
-                "draws; the rightmost points have all labels."
-            )
-            yield f"{FEW_LABELS}-{slug(classifier)}-{slug(title)}", caption, figure
+        for metric, title in METRICS.items():
+            for group, what in GROUPS.items():
+                drawn = {corpus: _drawn(cells, group) for corpus, cells in shown.items()}
+                panels = {
+                    corpus: _curves(shown[corpus], names, metric)
+                    for corpus, names in drawn.items()
+                    if len(names) > 1
+                }
+                if not panels:
+                    continue
+                figure = _panels(panels, label=f"{title} on test documents (%)")
+                caption = (
+                    f"{title} of {what}, by number of labels ({about}). Bars are one standard "
+                    "deviation over draws; the rightmost points have all labels."
+                )
+                yield f"{FEW_LABELS}-{slug(classifier)}-{slug(title)}{group}", caption, figure
+
+
+def _drawn(cells: list[Cell], group: str) -> list[str]:
+    """The systems in a figure of this group."""
+    names = systems_of(cells)
+    if group:
+        return [name for name in names if name not in NAMES or name in (OURS, FEATURES)]
+    # the curve of LSI would be hidden by that of the self-trained one
+    hidden = {"LSI"} if "LSI, self-trained" in names else set()
+    return [name for name in names if name in DRAWN and name not in hidden]
 
 
 def _panels(panels: dict[str, dict[str, Any]], **options: str) -> Any:
@@ -115,13 +138,12 @@ def _panels(panels: dict[str, dict[str, Any]], **options: str) -> Any:
     return figure
 
 
-def _curves(cells: list[Cell], metric: str) -> dict[str, dict[int, Any]]:
+def _curves(cells: list[Cell], names: list[str], metric: str) -> dict[str, dict[int, Any]]:
     curves = {}
     sizes = {cell.key["labels"]: cell.result["labelled"] for cell in cells}
-    for name in systems_of(cells):
-        if name in DRAWN or name not in NAMES:
-            found = values(where(cells, system=name), "labels", metric)
-            curves[name] = {sizes[labels]: each for labels, each in found.items()}
+    for name in names:
+        found = values(where(cells, system=name), "labels", metric)
+        curves[name] = {sizes[labels]: each for labels, each in found.items()}
     return curves
 
 
