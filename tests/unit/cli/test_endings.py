@@ -17,6 +17,14 @@ from dcot.cli import corpus as corpus_module
 posix_only = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 
 
+@pytest.fixture
+def interruptible():
+    """Processes of the test can be interrupted, even if the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_usage(here):
     for arguments in (["fit"], ["fit", "news.txt"], ["nosuch"], ["fit", "--nosuch"], ["--nosuch"]):
         done = run(*arguments)
@@ -161,7 +169,7 @@ def wait_for(condition, process):
 
 @posix_only
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupt_leaves_nothing_half_written(shelf, number, code):
+def test_an_interrupt_leaves_nothing_half_written(shelf, interruptible, number, code):
     """The output is open and has rows in it; more documents never come."""
     (shelf / "f.csv").write_text("precious")
     process = subprocess.Popen(
@@ -183,7 +191,7 @@ def test_an_interrupt_leaves_nothing_half_written(shelf, number, code):
 
 
 @posix_only
-def test_an_interrupted_fit_leaves_the_old_model(shelf):
+def test_an_interrupted_fit_leaves_the_old_model(shelf, interruptible):
     before = {path.name: path.read_bytes() for path in (shelf / "model").iterdir()}
     process = subprocess.Popen(
         command("fit", "-", "-o", "model"), stdin=subprocess.PIPE, stderr=subprocess.PIPE
