@@ -267,7 +267,7 @@ def fit_classifier(
     training = _prepare(X, labels, weights, options, seeds)
     labelled = Documents(training.X[training.labels.labelled])
     pool = Documents(training.X[training.pool])
-    embedding, chosen_from = None, None
+    embedding, added = None, None
     if source is not None:
         wanted = np.union1d(training.rows, training.sampled_rows)
         embedding, vectors = source.learn(wanted)
@@ -278,7 +278,7 @@ def fit_classifier(
         unit = embedding.features(judged.vectors)
         tried = options.embedding_weights if len(training.judged) else ()
         counts = training.counts[training.judged]
-        chosen_from = Vectors(unit @ unit.T, tried, counts, labels.exclusive)
+        added = Vectors(unit @ unit.T, tried, counts, labels.exclusive)
     candidates = options.candidates if len(training.judged) else options.candidates[:1]
     if options.fitted is None:
         n_documents = training.X.shape[0]
@@ -292,7 +292,7 @@ def fit_classifier(
         judged.terms,
         training.targets[training.used],
         training.weights[training.used],
-        chosen_from,
+        added,
         len(training.judged),
     )
     if embedding is not None:

@@ -86,6 +86,18 @@ def test_tables_show_differences_to_the_first_row(corpus, small, monkeypatch, tm
         assert sizes[1] <= sizes[0]
 
 
+def test_an_encoder_is_studied_like_other_vectors(corpus, small, monkeypatch, tmp_path):
+    pytest.importorskip("wordllama", reason="wordllama is not installed: dcot[embedding]")
+    monkeypatch.setattr(defaults, "load_corpus", lambda *_, **__: corpus)
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(defaults.Encoder, "encode", lambda _, texts: rng.random((len(texts), 9)))
+    table, _ = defaults.run(["embedding"], ["made"], encoder=tmp_path)
+    scores = {row[0]: row[2] for row in table.rows}
+    assert float(scores["the encoder alone"]) < 0  # it says nothing about the texts
+    weights = [name for name in scores if name.startswith("dCoT and the encoder, weight ")]
+    assert len(weights) == len(defaults.EMBEDDING_WEIGHTS)  # with the chosen one, without 0
+
+
 def test_reliability_is_shown_as_it_is(corpus, small, monkeypatch):
     monkeypatch.setattr(defaults, "load_corpus", lambda *_, **__: corpus)
     (table,) = defaults.run(["reliability"], ["made"])

@@ -43,6 +43,7 @@ class Encoder(System):
         yield from _fixed(settings, self.encode)
 
     def encode(self, texts: list[str]) -> Array:
+        """Vectors of texts, of unit length."""
         library = require("sentence_transformers", "encoder")
         model = library.SentenceTransformer(str(self.folder), device="cpu")
         return np.asarray(model.encode(texts, normalize_embeddings=True))
