@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import MethodType
@@ -14,6 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_feature_names_in, validate_data
@@ -22,9 +22,16 @@ from dcot.core.centred import Matrix, as_documents, check_given, precision
 from dcot.core.fit import FitOptions, FittedDCoT, check_weights, fit, fit_moments, fit_path
 from dcot.core.layers import Layer
 from dcot.core.moments import Moments
-from dcot.core.options import MAX_LAYERS, by_layer, check_integer, check_noise, check_number
+from dcot.core.options import (
+    MAX_LAYERS,
+    by_layer,
+    check_integer,
+    check_noise,
+    check_number,
+    moments_lack,
+)
 from dcot.core.plan import Plan
-from dcot.core.representation import WITH_LSI, WITH_X
+from dcot.core.representation import WITH_X
 from dcot.errors import (
     InvalidInputError,
     InvalidParameterError,
@@ -47,7 +54,7 @@ from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import allowance, format_bytes, parse_bytes
 from dcot.stream import Blocks, LocalPasses, Passes, Source, as_source
 from dcot.stream.fitting import fit_matrices, source_weights
-from dcot.stream.passes import Block, ReadBlock
+from dcot.stream.passes import read_blocks
 from dcot.stream.writing import fingerprint, write_features
 
 Array = NDArray[Any]
@@ -63,21 +70,32 @@ _SAVING_ADVICE = {
 
 def moments_suffice(model: DCoT) -> bool:
     """Return True if ``partial_fit`` works with these parameters, else raise an error."""
-    reasons = []
-    if model.squash != "identity" and model.n_layers != 1:
-        reasons.append("n_layers > 1 with squash='tanh': set squash='identity' or n_layers=1")
-    if model.squash != "identity" and model.normalize is not None:
-        reasons.append("normalize with squash='tanh': set squash='identity' or normalize=None")
-    if model.n_components is not None:
-        reasons.append("n_components: set it to None")
-    if model.output in WITH_LSI:
-        reasons.append(f"output={model.output!r}: set it to 'layers'")
+    reasons = moments_lack(model)
     if reasons:
         raise NotAvailableError(
             "partial_fit cannot give the same model as fit without seeing earlier documents "
             f"again, because of {'; and '.join(reasons)}. Or collect the documents and use fit"
         )
     return True
+
+
+def refuse_sparse_frame(model: BaseEstimator, container: str | None = None) -> None:
+    """Raise an error if sparse features would be returned in a frame of pandas or polars.
+
+    ``container`` is None for the one set with ``set_output``, or with ``sklearn.set_config``.
+    """
+    container = container or output_container(model) or get_config()["transform_output"]
+    if container != "default":
+        raise InvalidParameterError(
+            "the features are sparse, because the words themselves are among them, and frames of "
+            f"{container} cannot hold them: set n_components or output='layers' (of a classifier, "
+            "grid={'features': ['LSI and both layers']}), or call set_output(transform='default')"
+        )
+
+
+def is_sparse(dcot: Any) -> bool:
+    """Whether the features of sparse documents are sparse, by the parameters of a DCoT."""
+    return getattr(dcot, "output", None) in WITH_X and dcot.n_components is None
 
 
 class _Available:
@@ -331,6 +349,8 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
                 "be read once: give a list of blocks, files or a function that returns a new "
                 "iterator each time"
             )
+        if is_sparse(self) and sp.issparse(X):
+            refuse_sparse_frame(self)
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
     def noise_path(
@@ -373,7 +393,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         models: list[Self] = [clone(self).set_params(noise=noise) for noise in noises]
         source = as_source(X)
         if isinstance(source, Blocks):  # the blocks are in memory already
-            X = Block.stack([ReadBlock(None)(block) for block in source.blocks]).X
+            X = read_blocks(source).X
         documents, names = self._read_new(X)
         weights = check_weights(sample_weight, documents.shape[0])
         options = [model._fit_options().named(names) for model in models]
@@ -433,6 +453,8 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         if moments is None:
             _check_moments_fit(documents.shape[1], documents.dtype, limit)
             moments = Moments.empty(documents.shape[1], documents.dtype)
+        elif isinstance(self._learned, FittedDCoT):
+            moments = moments.copy()  # a fitted model does not change
         moments.add(documents, weights)
         return self._adopt(moments, names)
 
@@ -517,7 +539,10 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> model.transform([[1.0, 0, 0]]).shape
         (1, 4)
         """
-        return self._features(X)
+        features = self._features(X)
+        if sp.issparse(features):
+            refuse_sparse_frame(self)
+        return features
 
     def _features(self, X: Any) -> Any:
         """As ``transform``, but always an array, whatever ``set_output`` says."""
@@ -707,6 +732,8 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         ------
         ModelNotFittedError
             If the model is not fitted.
+        InvalidInputError
+            If ``input_features`` are not the names of the columns, one for each.
 
         Examples
         --------
@@ -715,7 +742,12 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         ['dcot1_oil', 'dcot1_opec', 'dcot2_oil', 'dcot2_opec']
         """
         fitted = self._fitted()
-        terms = _check_feature_names_in(self, input_features)
+        try:
+            terms = _check_feature_names_in(self, input_features)
+        except ValueError as error:
+            raise InvalidInputError(
+                f"{error}: pass the names of the {fitted.n_terms} columns, or None"
+            ) from error
         return np.array(fitted.feature_names(terms), dtype=object)
 
     # -- what was learned -------------------------------------------------------------------
@@ -786,6 +818,19 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learned")
 
+    def __copy__(self) -> Self:
+        """A copy that ``partial_fit`` changes independently of this model."""
+        made, learned = self._twin(), getattr(self, "_learned", None)
+        if isinstance(learned, Moments):
+            made._learned = learned.copy()
+        return made
+
+    def _twin(self) -> Self:
+        """A second object with the same moments, of which only one may be used later."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -844,7 +889,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         """Documents for a fit, and the names of their columns, if they have any."""
         # scikit-learn stores the columns on the estimator it gets; a copy, so that a fit that
         # fails leaves this model unchanged
-        taster = copy(self)
+        taster = self._twin()
         X = _validated(taster, X, reset=True)
         names = taster.__dict__.get("feature_names_in_")
         return as_documents(X, precision(self.dtype, X.dtype)), names

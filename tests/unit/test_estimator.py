@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import warnings
 
@@ -174,6 +175,24 @@ def test_noise_path_equals_single_fits(X):
             np.testing.assert_allclose(found.transform(X), single.transform(X), atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "prototypes", [np.array([0, 1, 2]), [0, 1, 2], np.arange(20) < 3, lambda moments, r: [0, 1, 2]]
+)
+def test_noise_path_with_given_prototypes(X, prototypes):
+    for found in DCoT(prototypes=prototypes).noise_path(X, [0.5, 0.9]):
+        single = DCoT(prototypes=[0, 1, 2], noise=found.noise).fit(X)
+        np.testing.assert_array_equal(found.prototypes_, [0, 1, 2])
+        np.testing.assert_allclose(found.transform(X), single.transform(X), atol=1e-8)
+
+
+def test_names_that_do_not_fit_the_columns(X):
+    with pytest.raises(InvalidInputError, match="names of the 20 columns"):
+        DCoT(8).fit(X).get_feature_names_out(["a"])
+    frame = pd.DataFrame(X, columns=[f"t{column}" for column in range(20)])
+    with pytest.raises(InvalidInputError, match="names of the 20 columns"):
+        DCoT(8).fit(frame).get_feature_names_out([f"u{column}" for column in range(20)])
+
+
 def test_noise_path_with_a_ridge(X):
     for found in DCoT.paper(8).noise_path(X, [0.2, 0.7]):
         single = DCoT.paper(8, noise=found.noise).fit(X)
@@ -200,6 +219,78 @@ def test_partial_fit_after_fit_says_that_it_starts_again(X):
     with pytest.warns(UserWarning, match="starts a new model"):
         model.partial_fit(X[:20])
     np.testing.assert_allclose(model.transform(X), DCoT(8).fit(X[:20]).transform(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_partial_fit_changes_no_copy(X, used):
+    model = DCoT(8).partial_fit(X[:20])
+    if used:
+        model.transform(X)
+    other = copy.copy(model)
+    other.partial_fit(X[20:])
+    assert (model.n_documents_, other.n_documents_) == (20, 40)
+    np.testing.assert_allclose(model.transform(X), DCoT(8).fit(X[:20]).transform(X), atol=1e-9)
+    np.testing.assert_allclose(other.transform(X), DCoT(8).fit(X).transform(X), atol=1e-9)
+    model.partial_fit(X[20:30])
+    assert (model.n_documents_, other.n_documents_) == (30, 40)
+    np.testing.assert_allclose(model.transform(X), DCoT(8).fit(X[:30]).transform(X), atol=1e-9)
+
+
+def test_partial_fit_does_not_change_what_was_fitted(X):
+    model = DCoT(8).partial_fit(X)
+    fitted = model._fitted()
+    scatter = fitted.moments.scatter.copy()
+    model.partial_fit(X)
+    assert fitted.moments.n == fitted.n_documents == 40
+    np.testing.assert_array_equal(fitted.moments.scatter, scatter)
+
+
+def test_partial_fit_copies_moments_only_after_a_use(X):
+    model = DCoT(8).partial_fit(X)
+    scatter = model._moments.scatter
+    model.partial_fit(X)
+    assert np.shares_memory(model._moments.scatter, scatter)
+    model.transform(X)
+    model.partial_fit(X)
+    assert not np.shares_memory(model._moments.scatter, scatter)
+
+
+def each_way(X, weights, **options):
+    """The prototypes by fits in memory, dense and sparse, in blocks and in pieces."""
+    fits = [X, sp.csr_array(X), [X[:7], X[7:]], [sp.csr_array(X[:19]), sp.csr_array(X[19:])]]
+    models = [DCoT(**options).fit(documents, sample_weight=weights) for documents in fits]
+    pieces = DCoT(**options).partial_fit(X[:13], sample_weight=weights[:13])
+    models.append(pieces.partial_fit(X[13:], sample_weight=weights[13:]))
+    return [model.prototypes_.tolist() for model in models]
+
+
+@pytest.mark.parametrize("draw", range(10))
+def test_rounding_does_not_choose_prototypes(draw):
+    generator = np.random.default_rng(draw)
+    X, weights = generator.random((80, 5)) + 0.1, generator.random(80)
+    # every term is in every document: the total decides
+    expected = np.argmax(weights @ X)
+    assert each_way(X, weights, n_prototypes=1) == [[expected]] * 5
+    same = np.tile(X[:, :1], (1, 5))  # and then the first column
+    for choice in ("document_frequency", "frequent"):
+        assert each_way(same, weights, n_prototypes=1, prototypes=choice) == [[0]] * 5
+
+
+def test_rounding_does_not_choose_prototypes_of_centred_documents():
+    X = np.random.default_rng(0).standard_normal((40, 20))
+    X = np.vstack([X, -X])  # every total is zero
+    for choice in ("document_frequency", "frequent"):
+        found = each_way(X, np.full(80, 0.1), n_prototypes=3, prototypes=choice)
+        assert found == [[0, 1, 2]] * 5
+
+
+def test_small_differences_choose_prototypes():
+    X = np.ones((1000, 3))
+    X[0] = [0, 1, 1]
+    X[:, 2] += 1e-7
+    assert DCoT(1).fit(X).prototypes_.tolist() == [2]
+    X[1, 2] = 0
+    assert DCoT(1).fit(X).prototypes_.tolist() == [1]
 
 
 def test_empty_and_unknown_documents_give_the_bias():

@@ -140,3 +140,23 @@ def test_layers_that_do_not_vary_are_not_scaled(spreads, expected):
 
 def test_rows_of_zeros_stay_zeros():
     np.testing.assert_allclose(_inverse_norms(np.array([0.0, 0.25, 4.0])), [0.0, 2.0, 0.5])
+
+
+@pytest.mark.parametrize("output", ["concat", "all", "lsi", "layers"])
+def test_no_documents(output):
+    model = DCoT(3, output=output).fit(sp.csr_array(X))
+    assert model.transform(sp.csr_array(X)[:0]).shape == (0, model.transform(X).shape[1])
+
+
+@pytest.mark.parametrize("solver", ["primal", "dual", "cg"])
+@pytest.mark.parametrize("shape", [(400, 40), (30, 40)])
+def test_spreads_are_those_of_the_outputs(shape, solver):
+    """Also in single precision, with values far from zero, where a short formula cancels."""
+    documents = np.random.default_rng(0).poisson(1, shape).astype(np.float32) + 1
+    model = DCoT(solver=solver, n_layers=3, noise=(0.9, 0.8, 0.8), shrinkage=(1, 0, 0))
+    Z = documents.astype(np.float64)
+    for layer in model.fit(documents).layers_:
+        Z = Z @ layer.coef_ + layer.intercept_
+        spread = ((Z - Z.mean(axis=0)) ** 2).sum(axis=1).mean()
+        if spread > 1e-6:  # less is rounding
+            assert layer.spread_ == pytest.approx(spread, rel=0.05)

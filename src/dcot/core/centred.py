@@ -76,7 +76,6 @@ def canonical(X: Any, dtype: Any) -> Any:
     The indices are checked first, because SciPy and the compiled loops do not check them.
     """
     check_indices(X)
-    original = X
     with np.errstate(over="ignore", under="ignore"):
         if X.format == "csr":
             # a new matrix, because flags set earlier on X may be out of date
@@ -89,7 +88,7 @@ def canonical(X: Any, dtype: Any) -> Any:
             X = sp.csr_array(X).astype(dtype, copy=False)
             check_indices(X)  # of lists, SciPy copies any
     if not X.has_canonical_format:
-        X = X.copy() if np.shares_memory(X.data, original.data) else X
+        X = X.copy()  # its values may be new, and its indices still those of the caller
         X.sum_duplicates()
     if X.indices.dtype != (kind := _index_type(X)):
         arrays = (X.data, X.indices.astype(kind), X.indptr.astype(kind))

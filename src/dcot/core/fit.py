@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from dcot.core.centred import Centred, Matrix
 from dcot.core.corruption import System
 from dcot.core.layers import DocumentsInMemory, Layer, OutputMoments, stack_layers
 from dcot.core.moments import MAX_LENGTH, MIN_LENGTH, Moments
-from dcot.core.options import FitOptions
+from dcot.core.options import FitOptions, moments_lack
 from dcot.core.plan import Plan, plan_in_memory
 from dcot.core.representation import WITH_X, Representation, sample
 from dcot.core.solvers import SOLVERS, direct
@@ -134,10 +134,11 @@ def fit_path(
 
 def fit_moments(moments: Moments, options: FitOptions) -> FittedDCoT:
     """Learn from the moments of a corpus alone: one layer, or any depth without squashing."""
-    if options.n_layers > 1 and options.squash != "identity":
+    reasons = moments_lack(options)
+    if reasons:
         raise InvalidParameterError(
-            "several layers with squash='tanh' cannot be learned from moments: the documents "
-            "have to be seen again; use fit, n_layers=1 or squash='identity'"
+            "the model cannot be learned from moments, because the documents would have to be "
+            f"seen again for {'; and '.join(reasons)}. Or collect the documents and use fit"
         )
     scatter = moments.centred_scatter()
     check_moments(moments, scatter.dtype, options)
@@ -174,7 +175,7 @@ def _together(first: tuple[FitOptions, System], other: tuple[FitOptions, System]
     """Whether both systems have noise, and the same scale, prototypes and solver."""
     a, b = first[0], other[0]
     same = (
-        (a.prototypes is b.prototypes or a.prototypes == b.prototypes)
+        np.array_equal(cast(Any, a.prototypes), cast(Any, b.prototypes))
         and a.n_prototypes == b.n_prototypes
         and (a.solver, a.tol, a.max_iter) == (b.solver, b.tol, b.max_iter)
         and a.memory_limit == b.memory_limit

@@ -136,6 +136,23 @@ def mirror_lower(matrix: Array, first: int, step: int) -> None:
 
 
 @_compiled
+def triangle_products(matrix: Array, weights: Array, out: Array, first: int, step: int) -> None:
+    """``out[i] = Σ_k<i matrix[i, k] · matrix[k, i] · (weights_i + weights_k)``, in square tiles."""
+    n = len(matrix)
+    for block in range(first, -(-n // ROWS), step):
+        rows = range(block * ROWS, min(n, (block + 1) * ROWS))
+        for i in rows:
+            out[i] = 0
+        for tile in range(block + 1):
+            for i in rows:
+                total = 0.0
+                for k in range(tile * ROWS, min(i, (tile + 1) * ROWS)):
+                    both = np.float64(matrix[i, k]) * matrix[k, i]
+                    total += both * (weights[i] + weights[k])
+                out[i] += total
+
+
+@_compiled
 def weighted_sums(matrix: Array, weights: Array, out: Array, first: int, step: int) -> None:
     """``out[block, c] = Σ weights_i · matrix[i, c]`` over the rows of each block.
 

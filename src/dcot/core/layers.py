@@ -180,6 +180,9 @@ def stack_layers(
             assert corpus is not None
             below = corpus.outputs(layers)
         layers[-1] = replace(layers[-1], mean_=below.moments.mean)
+        if linear:  # more precise than from the system
+            spread = float(np.einsum("ii->", below.scatter, dtype=np.float64)) / below.moments.n
+            layers[-1] = replace(layers[-1], spread_=spread)
         layers.append(below.next_layer(options, index))
         say(1.0)
     if options.means and layers[-1].mean_ is None:

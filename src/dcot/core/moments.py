@@ -6,7 +6,7 @@ distributed fits only add.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,11 @@ class Moments:
         """Return the moments of no documents, with a scatter matrix of zeros."""
         scatter = np.zeros((n_terms, n_terms), dtype=dtype)
         return cls(0.0, np.zeros(n_terms), np.zeros(n_terms), np.zeros(n_terms), scatter)
+
+    def copy(self) -> Moments:
+        """Return moments that can be added to without a change of these."""
+        assert self.scatter is not None
+        return replace(self, scatter=self.scatter.copy())  # add replaces the other arrays
 
     def widened(self, n_terms: int) -> Moments:
         """Return the moments with more terms, which no document contains."""

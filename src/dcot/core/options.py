@@ -18,6 +18,7 @@ from dcot.runtime.progress import Progress, silent
 
 MAX_LAYERS = 100
 NORMALIZATIONS = ("shared", "unit", "center", None)
+_PRECISION = 2.0**-28  # sums over documents that differ by less are tied, relative to their size
 
 Array = NDArray[Any]
 PrototypeChoice = str | Sequence[Any] | Array | Callable[..., Any]
@@ -98,7 +99,7 @@ class FitOptions:
         """Return the options with names of prototypes replaced by columns of ``terms``."""
         if isinstance(self.prototypes, str) or callable(self.prototypes) or terms is None:
             return self
-        given = np.asarray(self.prototypes)
+        given = _listed(self.prototypes)
         if given.dtype.kind not in "OUST":
             return self
         return replace(self, prototypes=columns_of(given, terms))
@@ -111,6 +112,25 @@ class FitOptions:
         """Return the linear system of layer ``index`` (from 0) for inputs with these moments."""
         noise, shrinkage = self.noise[index], self.shrinkage[index]
         return marginalise(moments, noise, shrinkage=shrinkage, ridge=self.ridge)
+
+
+def moments_lack(settings: Any) -> list[str]:
+    """Return what moments do not suffice for, each with advice.
+
+    ``settings`` are FitOptions, or an estimator with parameters of the same names.
+    """
+    # of parameters that nobody has checked yet: an array cannot be compared with a text
+    given = [value for value in (settings.squash, settings.output) if isinstance(value, str)]
+    reasons, squashed = [], "identity" not in given
+    if squashed and settings.n_layers != 1:
+        reasons.append("n_layers > 1 with squash='tanh': set squash='identity' or n_layers=1")
+    if squashed and settings.normalize is not None:
+        reasons.append("normalize with squash='tanh': set squash='identity' or normalize=None")
+    if settings.n_components is not None:
+        reasons.append("n_components: set it to None")
+    if not {"lsi", "all"}.isdisjoint(given):
+        reasons.append(f"output={settings.output!r}: set it to 'layers'")
+    return reasons
 
 
 def by_layer(
@@ -165,6 +185,11 @@ def check_seed(value: Any) -> None:
         )
 
 
+def check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidParameterError(f"{name} must be True or False, got {value!r}")
+
+
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     if not isinstance(value, str | None) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
@@ -174,50 +199,55 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
 # -- prototypes ----------------------------------------------------------------------------------
 
 
-def choose_prototypes(
-    choice: PrototypeChoice, n_prototypes: int, moments: Moments, names: Array | None = None
-) -> Array:
+def choose_prototypes(choice: PrototypeChoice, n_prototypes: int, moments: Moments) -> Array:
     """Return the column indices of the prototypes, in increasing order.
 
     Parameters
     ----------
-    choice : ``"frequent"``, ``"document_frequency"``, indices, names, or a callable that takes
-        the moments and the number of prototypes and returns indices
+    choice : ``"frequent"``, ``"document_frequency"``, indices, or a callable that takes the moments
+        and the number of prototypes and returns indices
     n_prototypes : how many; all terms if there are fewer. Explicit choices ignore it.
     moments : moments of the corpus
-    names : names of the terms, if known
     """
     if isinstance(choice, str):
+        # A sum over documents that cancel out is zero, but for rounding.
+        noise = _PRECISION * np.sqrt(moments.n * moments.squares)
+        total = np.where(np.abs(moments.total) > noise, moments.total, 0.0)
         if choice == "frequent":
-            return _top(moments.total, n_prototypes)
+            return _top(n_prototypes, total)
         if choice == "document_frequency":
             # ties between document frequencies are broken by the total count
-            return _top(moments.document_frequency, n_prototypes, moments.total)
+            return _top(n_prototypes, moments.document_frequency, total)
         raise InvalidParameterError(
             "prototypes must be 'frequent', 'document_frequency', column indices, feature names "
             f"or a callable, got {choice!r}"
         )
     if callable(choice):
         choice = choice(moments, n_prototypes)
-    return _explicit(choice, moments.n_terms, names)
+    return _explicit(choice, moments.n_terms)
 
 
-def _top(score: Array, count: int, tie: Array | None = None) -> Array:
-    """Return the columns with the highest scores; the first columns on ties."""
-    keys = (-score,) if tie is None else (-tie, -score)
-    order = np.lexsort((np.arange(len(score)), *keys))
+def _top(count: int, *scores: Array) -> Array:
+    """Return the columns with the highest scores; ties go by the next score, then by column."""
+    keys = [-_without_last_digits(score) for score in reversed(scores)]
+    order = np.lexsort((np.arange(len(scores[0])), *keys))
     return np.sort(order[:count])
 
 
-def _explicit(choice: Any, n_terms: int, names: Array | None) -> Array:
-    wanted = np.asarray(choice)
-    if wanted.ndim != 1 or wanted.size == 0:
-        raise InvalidParameterError(
-            f"prototypes must be a list of at least one term, got shape {wanted.shape}"
-        )
+def _without_last_digits(sums: Array) -> Array:
+    """Return the sums rounded, because the order of additions decides their last digits."""
+    mantissa, exponent = np.frexp(sums)
+    return np.ldexp(np.rint(mantissa / _PRECISION) * _PRECISION, exponent)
+
+
+def _explicit(choice: Any, n_terms: int) -> Array:
+    wanted = _listed(choice)
     if wanted.dtype.kind in "OUST":
-        wanted = columns_of(wanted, names)
-    elif wanted.dtype.kind == "b":
+        raise InvalidParameterError(
+            "prototypes are given by name, but the columns have no names: fit on a DataFrame, "
+            "or give column indices"
+        )
+    if wanted.dtype.kind == "b":
         if len(wanted) != n_terms or not wanted.any():
             raise InvalidParameterError(
                 f"a mask of prototypes must have {n_terms} entries, one per term, not all False"
@@ -236,13 +266,22 @@ def _explicit(choice: Any, n_terms: int, names: Array | None) -> Array:
     return np.unique(wanted).astype(np.intp)
 
 
-def columns_of(wanted: Array, names: Array | None) -> Array:
-    """Return the columns of terms given by name."""
-    if names is None:
+def _listed(choice: Any) -> Array:
+    try:
+        wanted = np.asarray(choice)
+    except ValueError as error:  # lists of different lengths
         raise InvalidParameterError(
-            "prototypes are given by name, but the columns have no names: fit on a DataFrame, "
-            "or give column indices"
+            f"prototypes must be a list of column indices or feature names: {error}"
+        ) from error
+    if wanted.ndim != 1 or wanted.size == 0:
+        raise InvalidParameterError(
+            f"prototypes must be a list of at least one term, got {choice!r:.80}"
         )
+    return wanted
+
+
+def columns_of(wanted: Array, names: Array) -> Array:
+    """Return the columns of terms given by name."""
     index = {str(name): column for column, name in enumerate(names)}
     missing = [str(name) for name in wanted if str(name) not in index]
     if missing:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.core.centred import Matrix, scale_rows, times, transposed
-from dcot.core.layers import BLOCK_BYTES, CACHE_BYTES, Layer, row_blocks
+from dcot.core.layers import Layer, row_blocks
 
 Array = NDArray[Any]
 
@@ -85,12 +85,13 @@ class Representation:
             return self.times(X, self.components)
         n, own = X.shape[0], self.input_width
         if self.output in WITH_X and sp.issparse(X):
-            return sp.vstack([self._joined(X[rows]) for rows in self._blocks(n)], format="csr")
+            blocks = [self._joined(X[rows]) for rows in self._blocks(n)]
+            return sp.vstack(blocks or [self._joined(X)], format="csr")
         out = np.empty((n, own + self.width), dtype=self.layers[0].coef_.dtype)
         for rows in self._blocks(n):
             if own:
                 np.concatenate(self.inputs(X[rows]), axis=1, out=out[rows, :own])
-            self._fill(X[rows], out[rows, own:])
+            self._fill(X[rows], out[rows], own)
         return out
 
     def times(self, X: Matrix, weights: Array) -> Array:
@@ -110,7 +111,8 @@ class Representation:
         inner = self._folded(inner) if fold else inner
         out = np.empty((n, columns), dtype=dtype)
         row_bytes = (self.layers[0].coef_.shape[1] if fold else self.width) * dtype.itemsize
-        for rows in row_blocks(n, row_bytes, CACHE_BYTES if fold else BLOCK_BYTES):
+        # few blocks: threads of BLAS wait in a loop for a while, and slow down our own threads
+        for rows in row_blocks(n, row_bytes):
             if fold:
                 Z = self._first_centred(X[rows])
                 inverse = _inverse_norms(_squared_lengths(Z))
@@ -122,7 +124,7 @@ class Representation:
                 np.matmul(dense, inner, out=out[rows])
             start = 0
             for part in self.inputs(X[rows]):
-                out[rows] += part @ direct[start : start + part.shape[1]]
+                out[rows] += times(part, direct[start : start + part.shape[1]])
                 start += part.shape[1]
         return out
 
@@ -179,9 +181,12 @@ class Representation:
     def _blocks(self, n: int) -> Iterator[slice]:
         return row_blocks(n, self.width * self.layers[0].coef_.dtype.itemsize)
 
-    def _fill(self, X: Matrix, out: Array) -> None:
-        """Write the scaled outputs of the layers to consecutive columns."""
-        width, start = int(self.layers[-1].coef_.shape[1]), 0
+    def _fill(self, X: Matrix, out: Array, start: int = 0) -> None:
+        """Write the scaled outputs of the layers to consecutive columns, from ``start`` on."""
+        if self._foldable:
+            self._fill_linear(X, out, start)
+            return
+        width = int(self.layers[-1].coef_.shape[1])
         Z, shared = X, None
         for layer, scale in zip(self.layers, self.scales, strict=True):
             Z = layer.outputs(Z)
@@ -199,6 +204,27 @@ class Representation:
                     block *= (shared * block.dtype.type(scale))[:, None]
                 start += width
 
+    def _fill_linear(self, X: Matrix, out: Array, start: int) -> None:
+        """As ``_fill``, for layers without squashing that share one length.
+
+        The centred outputs of a layer are those of the layer below times its coefficients. So each
+        block of columns is a product of the one before it, and nothing else is computed.
+        """
+        width, below, factor = int(self.layers[-1].coef_.shape[1]), None, 1.0
+        for layer, scale in zip(self.layers, self.scales, strict=True):
+            shown = self.output != "last" or layer is self.layers[-1]
+            place = out if shown else np.empty((X.shape[0], width), dtype=out.dtype)
+            first = start if shown else 0
+            block = place[:, first : first + width]
+            if below is None:
+                self._first_centred(X, place, first)
+                block *= _inverse_norms(_squared_lengths(block))[:, None]
+            else:
+                np.matmul(below, layer.coef_, out=block)
+                block *= block.dtype.type(scale / factor)
+            below, factor = block, scale
+            start += width if shown else 0
+
     @property
     def scales(self) -> list[float]:
         """Factors of the layers that give all of them the same mean squared length."""
@@ -214,11 +240,11 @@ class Representation:
         linear = all(layer.squash == "identity" for layer in self.layers)
         return self.normalize == "shared" and linear
 
-    def _first_centred(self, X: Matrix) -> Array:
-        """Outputs of the first layer minus their mean."""
+    def _first_centred(self, X: Matrix, out: Array | None = None, start: int = 0) -> Array:
+        """Outputs of the first layer minus their mean, written to ``out`` if it is given."""
         layer = self.layers[0]
         ones = np.ones(X.shape[0], dtype=layer.coef_.dtype)
-        return times(X, layer.coef_, ones, layer.intercept_ - _mean(layer))
+        return times(X, layer.coef_, ones, layer.intercept_ - _mean(layer), out, start)
 
     def _folded(self, weights: Array) -> Array:
         """Return a matrix for the centred first layer, equivalent to ``weights`` for all layers.
@@ -281,11 +307,17 @@ def leading_directions(
     basis = generator.standard_normal((X.shape[1], min(n_directions, *X.shape))).astype(X.dtype)
     for _ in range(N_ITERATIONS):
         for _ in range(PRODUCTS_PER_ITERATION):
-            basis = times(transpose, times(X, basis))
+            basis = _scaled_down(times(transpose, _scaled_down(times(X, basis))))
         basis = orthonormal(basis).astype(X.dtype)
     projected = times(X, basis).astype(np.float64)
     rotation = np.linalg.eigh(projected.T @ projected)[1][:, ::-1]
     return _with_signs(basis @ rotation.astype(X.dtype))
+
+
+def _scaled_down(matrix: Array) -> Array:
+    """Divide by a power of two, so that the largest entry is near one and products are finite."""
+    exponent = np.frexp(np.abs(matrix).max(initial=0.0))[1]
+    return np.asarray(np.ldexp(matrix, -exponent))
 
 
 def _with_signs(directions: Array) -> Array:

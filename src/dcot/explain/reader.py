@@ -89,7 +89,8 @@ class Reader:
             raise InvalidInputError(
                 "names differ from those that the model was fitted with: leave names out"
             )
-        return cls(layers, prototypes, terms, read)
+        # names can be numbers; as text they are not taken for numbers of columns
+        return cls(layers, prototypes, np.array([str(term) for term in terms], dtype=object), read)
 
     # -- meanings ---------------------------------------------------------------------------
 

@@ -200,6 +200,8 @@ def encode(name: str, value: Any, advice: str = "") -> Any:
         return _encode_array(name, value, advice)
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {"$mapping": {key: encode(name, entry, advice) for key, entry in value.items()}}
+    if isinstance(value, Mapping) and all(type(key) in _PLAIN for key in value):
+        return {"$pairs": [[key, encode(name, entry, advice)] for key, entry in value.items()]}
     raise InvalidTypeError(_message(name, value, advice))
 
 
@@ -244,6 +246,8 @@ def _decode(value: Any) -> Any:
         return frozenset(value["$set"])
     if marks == {"$mapping"}:
         return {key: _decode(entry) for key, entry in value["$mapping"].items()}
+    if marks == {"$pairs"}:
+        return {key: _decode(entry) for key, entry in value["$pairs"]}
     if marks == {"$dtype"}:
         return _dtype(value["$dtype"]).type
     if marks == {"$array", "dtype"}:

@@ -140,7 +140,7 @@ def read_fitted(contents: Contents, settings: dict[str, Any]) -> FittedDCoT:
     normalize = choice(settings, "normalize", NORMALIZATIONS)
     directions, weight = None, 1.0
     if output in WITH_LSI:
-        directions = contents.array("directions", (d, count(settings, "n_directions", 1)))
+        directions = contents.array("directions", (d, count(settings, "n_directions")))
         directions = directions.astype(layers[0].coef_.dtype, copy=False)
         weight = setting(settings, "lsi_weight", float)
         if not 0 < weight < 1e6:

@@ -149,9 +149,11 @@ def output_container(model: BaseEstimator) -> str | None:
 
 def restore_container(model: TransformerMixin, settings: Mapping[str, Any]) -> None:
     """Call ``set_output`` with the saved container."""
+    from sklearn.base import TransformerMixin
+
     container = choice(settings, "container", (None, "default", "pandas", "polars"))
-    if container is not None:
-        model.set_output(transform=container)
+    if container is not None:  # without the checks of the model's own set_output
+        TransformerMixin.set_output(model, transform=container)
 
 
 # The classes that can be loaded; no other class is imported.
@@ -189,7 +191,7 @@ def load(
         Verify the checksum of the arrays, which reads every byte. None means unless ``mmap``.
         Sizes, headers, settings and vocabulary are always checked.
     embedding : encoder or None
-        The encoder that a ``DCoTClassifier`` was fitted with; the folder has only its name. An
+        The encoder of a ``DCoTClassifier`` or a ``SearchIndex``; the folder has only its name. An
         encoder with other vectors raises an error.
 
     Returns

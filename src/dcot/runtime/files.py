@@ -55,8 +55,9 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     b'id,score'
     """
     shown, target = Path(path), Path(os.path.abspath(path))
-    if target.is_dir():
-        raise OutputError(f"cannot write {shown}: it is a folder; name a file")
+    with explained(shown):  # not every path can be looked at
+        if target.is_dir():
+            raise OutputError(f"cannot write {shown}: it is a folder; name a file")
     remove_leftovers(target)
     temporary = temporary_name(target)
     try:
@@ -76,7 +77,8 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a small file atomically; its folder is created if needed."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with explained(Path(path)):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as file:
         file.write(data)
 

@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
+from dcot.errors import InvalidParameterError
 from dcot.runtime.terminal import one_line
 
 if TYPE_CHECKING:
@@ -143,7 +144,11 @@ def watched(progress: Progress) -> Iterator[None]:
 
 def progress_for(verbose: bool) -> Progress:
     """Return the progress set by ``watched``; otherwise a display if ``verbose``."""
-    return _watcher.get() or (Display() if verbose else silent)
+    try:
+        shown = bool(verbose)
+    except ValueError as error:  # an array
+        raise InvalidParameterError(f"verbose must be True or False, got {verbose!r}") from error
+    return _watcher.get() or (Display() if shown else silent)
 
 
 class Display:

@@ -142,7 +142,7 @@ class _Fit:
         if corpus is None:
             corpus = self._look() if self.blocks.rereadable else CorpusSize(self.d, 0, 0, 0)
         explicit = not isinstance(options.prototypes, str) and not callable(options.prototypes)
-        r = min(len(options.prototypes) if explicit else options.n_prototypes, self.d)  # type: ignore[arg-type]
+        r = min(np.asarray(options.prototypes).size if explicit else options.n_prototypes, self.d)
         again = self.blocks.rereadable
         plan = plan_passes(corpus, r, self.dtype.itemsize, options, rereadable=again)
         self._check_passes()

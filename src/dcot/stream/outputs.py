@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -60,7 +61,7 @@ class Npy:
     a given one on.
     """
 
-    def __init__(self, path: Path, checkpoint: Checkpoint, names: list[str]) -> None:
+    def __init__(self, path: Path, checkpoint: Checkpoint) -> None:
         self.path, self.checkpoint = path, checkpoint
         self.file: Any = None
 
@@ -90,7 +91,7 @@ class Npy:
         self.file.seek(0)
         _write_all(self.file, b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body)
 
-    def write(self, features: Array, first: int) -> None:
+    def write(self, features: Array) -> None:
         _write_all(self.file, features.reshape(-1).view(np.uint8).data)
 
     def sync(self) -> None:
@@ -105,6 +106,10 @@ class Npy:
     def close(self) -> None:
         if self.file is not None:
             self.file.close()
+
+    def discard(self) -> None:
+        with suppress(OSError):
+            partial(self.path).unlink(missing_ok=True)
 
 
 def _write_all(file: Any, data: Any) -> None:
@@ -130,6 +135,7 @@ class Parquet:
         self.path, self.checkpoint, self.names = path, checkpoint, names
         self.folder = partial(path)
         self.unsynced: list[Path] = []
+        self.rows = 0  # number of documents written
 
     def start(self, rows: int) -> None:
         if not rows and self.folder.exists():
@@ -144,15 +150,18 @@ class Parquet:
             if int(part.stem.removeprefix("part-")) >= rows:
                 part.unlink()
         self.unsynced = [part for part in self.unsynced if part.exists()]
+        self.rows = rows
 
-    def write(self, features: Array, first: int) -> None:
+    def write(self, features: Array) -> None:
         pl = require("polars", "tables")
-        documents = np.arange(first, first + len(features), dtype=np.int64)
+        end = self.rows + len(features)
+        documents = np.arange(self.rows, end, dtype=np.int64)
         frame = pl.DataFrame({"document": documents, "features": features})
-        part = self.folder / f"part-{first:015d}.parquet"
+        part = self.folder / f"part-{self.rows:015d}.parquet"
         with part.open("wb") as file:
             write_parquet(frame, file, compression="lz4")
         self.unsynced.append(part)
+        self.rows = end
 
     def sync(self) -> None:
         for part in self.unsynced:
@@ -160,14 +169,19 @@ class Parquet:
         self.unsynced.clear()
 
     def finish(self, rows: int) -> None:
-        self.sync()
         facts = {"documents": rows, "width": self.checkpoint.width, "features": self.names}
         text = json.dumps(facts, ensure_ascii=False)
-        (self.folder / "features.json").write_text(text, encoding="utf-8")
+        described = self.folder / "features.json"
+        described.write_text(text, encoding="utf-8")
+        self.unsynced.append(described)
+        self.sync()
         move_into_place(self.folder, self.path)
 
     def close(self) -> None:
         """Do nothing: no file stays open."""
+
+    def discard(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 Writer = Npy | Parquet

@@ -103,6 +103,20 @@ class ReadBlock:
         return Block(X if self.dtype is None else as_documents(X, self.dtype))
 
 
+def read_blocks(source: Source) -> Block:
+    """Return the documents of all batches as one block."""
+    blocks: list[Block] = []
+    for batch in source.batches():
+        try:
+            read = ReadBlock(blocks[0].shape[1] if blocks else None)
+            blocks.append(read(batch.documents))
+        except (DcotError, ValueError, TypeError) as error:
+            source.failed(batch.name, error)
+    if not blocks:
+        raise InvalidInputError("no block can be used: there is nothing to learn from")
+    return Block.stack(blocks)
+
+
 @dataclass(frozen=True)
 class AttachWeights:
     """A step of a pass that sets the weights and positions of documents, and drops weight zero."""
@@ -197,21 +211,16 @@ class LocalPasses:
         return replace(self, steps=(*self.steps, function))
 
     def first(self) -> Any:
-        if isinstance(self.source, Once):
-            first = self.source.peek()
-            if first is not None:
-                return self._through(first, 0)
-        else:
-            done = 0
-            for batch in self.source.batches():
-                try:
-                    value = self._through(batch.documents, done)
-                except (DcotError, ValueError, TypeError) as error:
-                    self.source.failed(batch.name, error)
-                    continue
-                if count_of(value):
-                    return value
-                done += count_of(batch.documents)
+        source, done = self.source, 0
+        for batch in source.ahead() if isinstance(source, Once) else source.batches():
+            try:
+                value = self._through(batch.documents, done)
+            except (DcotError, ValueError, TypeError) as error:
+                source.failed(batch.name, error)
+                continue
+            if count_of(value):
+                return value
+            done += count_of(batch.documents)
         raise InvalidInputError("the source has no documents: there is nothing to learn from")
 
     def totals(self, sums: Sequence[Sum], message: str) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -177,7 +178,7 @@ class Once(Source):
     Examples
     --------
     >>> source = Once(iter([["tea for two"], ["two for tea"]]))
-    >>> source.peek()
+    >>> next(source.ahead()).documents
     ['tea for two']
     >>> len(list(source.batches()))
     2
@@ -187,15 +188,19 @@ class Once(Source):
 
     def __init__(self, iterator: Iterable[Any], on_error: str = "raise") -> None:
         super().__init__(on_error)
-        self.iterator = iter(iterator)
         self.started = False
+        self._seen: deque[tuple[str, Reader]] = deque()
+        self._unseen = _numbered(iterator)
 
-    def peek(self) -> Any:
-        """Return the first item without removing it."""
-        first = next(self.iterator, None)
-        if first is not None:
-            self.iterator = chain([first], self.iterator)
-        return first
+    def ahead(self) -> Iterator[Batch]:
+        """Yield the batches from the first on, before the pass, and keep them for it."""
+        for name, read in chain(list(self._seen), self._seeing()):
+            yield from (Batch(name, documents) for documents in read())
+
+    def _seeing(self) -> Iterator[tuple[str, Reader]]:
+        while not self.started and (unit := next(self._unseen, None)) is not None:
+            self._seen.append(unit)
+            yield unit
 
     def units(self) -> Iterator[tuple[str, Reader]]:
         if self.started:
@@ -205,7 +210,9 @@ class Once(Source):
                 "new iterator each time"
             )
         self.started = True
-        return _numbered(self.iterator)
+        while self._seen:
+            yield self._seen.popleft()
+        yield from self._unseen
 
 
 def _numbered(items: Iterable[Any]) -> Iterator[tuple[str, Reader]]:
@@ -312,7 +319,8 @@ class NpzFiles(Source):
     Raises
     ------
     InvalidInputError
-        If there are no paths. A file that is missing or damaged is an error when it is read.
+        If there are no paths. A file that is missing, damaged or compressed is an error when it is
+        read.
 
     Examples
     --------
@@ -331,7 +339,7 @@ class NpzFiles(Source):
             raise InvalidInputError("the list of .npz files is empty: give at least one")
         self.n_documents = self.n_entries = 0
         for path in self.paths:
-            with suppress(InvalidInputError, OSError):  # reported when it is read
+            with suppress(DcotError, OSError):  # reported when it is read
                 matrix = mapped_csr(path)
                 self.n_documents += matrix.n
                 self.n_entries += matrix.nnz

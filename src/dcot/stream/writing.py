@@ -76,7 +76,7 @@ def write_features(
         if isinstance(error, DcotError):
             raise
         raise OutputError(f"{path!s:.100} cannot be written: {reason_of(error)}") from error
-    writer = (Npy if kind == "npy" else Parquet)(path, saved, names)
+    writer = Npy(path, saved) if kind == "npy" else Parquet(path, saved, names)
     try:
         writer.start(saved.rows)
         if saved.rows:
@@ -90,6 +90,8 @@ def write_features(
         raise _cannot_write(error, path, saved, overwrite and not resume) from error
     finally:
         writer.close()
+        if not saved.rows:  # there is nothing to resume
+            writer.discard()
     return rows
 
 
@@ -110,7 +112,7 @@ def _copy(
             if here.batches >= begun.batches:
                 if here.batches == begun.batches:
                     _check_same(path, begun, here)
-                unsynced += _write_batch(transform, batch, here.rows, saved, writer)
+                unsynced += _write_batch(transform, batch, saved, writer)
             here = replace(
                 here,
                 batches=here.batches + 1,
@@ -181,20 +183,23 @@ def checksum(documents: Any, before: int = 0) -> int:
 
 
 def _write_batch(
-    transform: Callable[[Any], Any], batch: Any, first: int, saved: Checkpoint, writer: Writer
+    transform: Callable[[Any], Any], batch: Batch, saved: Checkpoint, writer: Writer
 ) -> int:
-    n = count_of(batch.documents)
+    documents, n = batch.documents, count_of(batch.documents)
     itemsize = np.dtype(saved.dtype).itemsize
     step = max(1, _SLICE_BYTES // (saved.width * itemsize))
+    if n > step and sp.issparse(documents):
+        check_indices(documents)  # SciPy does not check them when it slices
+        documents = sp.csr_array(documents)  # some formats have no slices
     for start in range(0, n, step):
-        part = batch.documents if n <= step else batch.documents[start : start + step]
+        part = documents if n <= step else documents[start : start + step]
         features = transform(part)
         if sp.issparse(features):
             raise InvalidParameterError(
                 "output='concat' and 'all' are sparse for sparse documents, and not written: use "
                 "output='layers', or n_components"
             )
-        writer.write(np.ascontiguousarray(features, dtype=saved.dtype), first + start)
+        writer.write(np.ascontiguousarray(features, dtype=saved.dtype))
     return n * saved.width * itemsize
 
 

@@ -323,3 +323,13 @@ def test_spellings_are_found_among_many_words():
         assert near_spellings(typed, sorted(words))[0] == meant
     assert near_spellings("", ["a", "b"]) == []
     assert near_spellings("oil", []) == []
+
+
+def test_names_that_are_numbers_are_text():
+    X = np.array([[1.0, 1, 0, 0, 1], [0, 1, 1, 0, 0], [1, 0, 1, 1, 0]])
+    model, names = DCoT(5, noise=0.5).fit(X), [1, 2, 3, 4, 50]
+    assert model.explain("1", names=names).words == ("1",)
+    assert "50" in str(model.similar_terms("1", names=names))
+    assert model.similar_terms("1", names=names).terms == model.similar_terms(0, names=names).terms
+    with pytest.raises(UnknownTermError, match="similar spellings: 1 "):
+        model.explain("51", names=names)

@@ -275,6 +275,10 @@ def test_a_function_that_chose_prototypes_is_replaced_by_its_choice(X, texts, tm
     going_on = DCoT(prototypes=choose).partial_fit(X)
     with pytest.raises(dcot.DcotError, match=r"prototypes is a function.*call it again"):
         going_on.save(tmp_path / "c", keep_moments=True)
+    classifier = dcot.DCoTClassifier(vectorizer=DCoTVectorizer(prototypes=choose))
+    classifier.fit(texts, [str(place % 2) for place in range(len(texts))])
+    with pytest.raises(dcot.DcotError, match=r"prototypes is a function.*learning.*call it again"):
+        classifier.save(tmp_path / "d")
 
 
 def test_only_fitted_models_of_known_classes(X, tmp_path):

@@ -62,6 +62,19 @@ def test_a_file_does_not_replace_a_folder(tmp_path: Path) -> None:
     assert names(tmp_path) == ["x"]
 
 
+def test_a_path_that_cannot_be_is_explained(tmp_path: Path) -> None:
+    make(tmp_path / "x", "file", OLD)
+    for target in (tmp_path / "x" / "a" / "b", tmp_path / "x" / "a", tmp_path / ("y" * 300) / "b"):
+        with pytest.raises(OutputError, match=r"cannot write .*check the folder"):
+            make(target, "file", NEW)
+        with (
+            pytest.raises(OutputError, match=r"cannot write .*check the folder"),
+            files.atomic_file(target),
+        ):
+            pass
+    assert names(tmp_path) == ["x"]
+
+
 @both
 def test_works_without_an_exchange_of_names(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch

@@ -17,7 +17,7 @@ from dcot.core.fit import FitOptions
 from dcot.core.plan import CorpusSize, Plan, meetings, pass_plans, plan_passes
 from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
-from dcot.stream import Blocks, NpzFiles, Repeatable, fitting
+from dcot.stream import Blocks, NpzFiles, Once, Repeatable, fitting
 
 WAYS = [("packed", "cholesky", 40), ("packed", "cg", 40), ("sparse", "cg", 40), ("none", "cg", 40)]
 
@@ -179,6 +179,43 @@ def test_a_bad_block_can_be_skipped_and_is_counted(X):
     assert list(source.skipped) == ["block 1"]
 
 
+def with_nan(X):
+    bad = X.toarray()
+    bad[3, 3] = np.nan
+    return bad
+
+
+def test_a_bad_first_batch_of_an_iterator_is_named(X):
+    with pytest.raises(InvalidInputError, match=r"batch 0.*NaN"):
+        DCoT(30).fit(iter([with_nan(X[:50]), X]))
+    with pytest.raises(InvalidInputError, match="batch 0"):
+        DCoT(30).fit(iter(["a text", "another"]))
+
+
+def test_bad_batches_of_an_iterator_can_be_skipped(X):
+    expected = DCoT(30, solver="primal").fit(X)
+    bad = with_nan(X[:50])
+    for batches in ([bad, bad, X[:100], X[100:]], [X[:0], X[:100], bad, X[100:]]):
+        source = Once(iter(batches), on_error="skip")
+        assert_same_model(DCoT(30, solver="primal").fit(source), expected)
+        numbers = [n for n, batch in enumerate(batches) if batch is bad]
+        assert list(source.skipped) == [f"batch {number}" for number in numbers]
+    with pytest.raises(InvalidInputError, match="no documents"):
+        DCoT(30).fit(Once(iter([bad]), on_error="skip"))
+
+
+def test_a_bad_block_of_a_noise_path_is_named(X):
+    with pytest.raises(InvalidInputError, match=r"block 1.*NaN"):
+        DCoT(30).noise_path([X[:100], with_nan(X[100:])], [0.5])
+    with pytest.raises(InvalidInputError, match=r"block 1: 149 columns"):
+        DCoT(30).noise_path([X[:100], X[100:, :149]], [0.5])
+    source = Blocks([X[:100], with_nan(X[:50]), X[100:]], on_error="skip")
+    (found,) = DCoT(30, solver="primal").noise_path(source, [0.5])
+    assert_same_model(found, DCoT(30, solver="primal", noise=0.5).fit(X))
+    with pytest.raises(InvalidInputError, match="no block can be used"):
+        DCoT(30).noise_path(Blocks([with_nan(X)], on_error="skip"), [0.5])
+
+
 def test_an_iterator_is_enough_for_one_pass_and_refused_for_two(X):
     with pytest.raises(InvalidInputError, match="can be read once"):
         DCoT(30, squash="tanh").fit(iter([X]))
@@ -245,6 +282,9 @@ def test_damaged_files_are_named(X, tmp_path):
     sp.save_npz(bad, sp.csr_matrix(X), compressed=True)
     with pytest.raises(InvalidParameterError, match=r"compressed=False"):
         DCoT(30).fit([good, bad])
+    source = NpzFiles([good, bad], on_error="skip")
+    assert DCoT(30).fit(source).n_documents_ == X.shape[0]
+    assert "compressed" in source.skipped[str(bad)]
     sp.save_npz(bad, sp.csc_matrix(X), compressed=False)
     with pytest.raises(InvalidInputError, match="CSR"):
         DCoT(30).fit([bad])

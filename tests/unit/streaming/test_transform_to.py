@@ -63,6 +63,43 @@ def test_the_same_as_transform(model, X, tmp_path, name, small_steps):
     assert sorted(path.name for path in tmp_path.iterdir()) == [name]
 
 
+@pytest.mark.parametrize("name", ["z.npy", "z.parquet"])
+@pytest.mark.parametrize("kind", [sp.coo_matrix, sp.coo_array, sp.csc_array, sp.bsr_array])
+def test_batches_of_every_sparse_format(model, X, tmp_path, name, kind, small_steps):
+    model.transform_to([kind(X[:70]), kind(X[70:])], tmp_path / name)
+    assert_close(read(tmp_path / name), model.transform(X))
+
+
+def test_indices_are_checked_before_a_batch_is_cut(model, X, tmp_path, small_steps):
+    bad = X.tocoo()
+    bad.coords[1][5] = 10**6
+    with pytest.raises(InvalidInputError, match="columns go from"):
+        model.transform_to(lambda: iter([bad]), tmp_path / "z.npy")
+
+
+@pytest.mark.parametrize("name", ["z.npy", "z.parquet"])
+def test_an_error_in_the_first_batch_leaves_nothing(model, X, tmp_path, name, small_steps):
+    bad = X.toarray()
+    bad[200, 3] = np.nan
+    with pytest.raises(InvalidInputError, match="NaN"):
+        model.transform_to([bad], tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_everything_is_on_the_disk_before_the_output_is_named(model, X, tmp_path, monkeypatch):
+    synced, real = set(), os.fsync
+
+    def noted(handle):
+        synced.add(os.fstat(handle).st_ino)
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    model.transform_to(X, tmp_path / "z")
+    written = {path.name: path.stat().st_ino for path in (tmp_path / "z").iterdir()}
+    assert "features.json" in written
+    assert set(written.values()) <= synced
+
+
 def test_names_of_the_features(model, X, tmp_path):
     model.transform_to(X, tmp_path / "z")
     facts = json.loads((tmp_path / "z" / "features.json").read_text())
@@ -263,7 +300,7 @@ def test_the_first_error_is_the_one_to_see(model, X, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(RuntimeError, match="the power went"):
         model.transform_to(lambda: broken(X, 3), tmp_path / "z.npy")
-    assert [path.name for path in tmp_path.iterdir()] == ["z.npy.partial"]
+    assert list(tmp_path.iterdir()) == []  # without a record, nothing can be resumed
 
 
 def test_a_note_that_cannot_be_written(model, X, tmp_path, monkeypatch):
