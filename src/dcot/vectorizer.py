@@ -14,10 +14,17 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import metadata_routing
 
+from dcot.core.centred import precision
 from dcot.core.layers import Layer
 from dcot.core.options import check_integer
 from dcot.errors import InvalidParameterError, InvalidTypeError, not_fitted
-from dcot.estimator import DCoT, available_with, moments_suffice
+from dcot.estimator import (
+    DCoT,
+    available_with,
+    is_sparse,
+    moments_suffice,
+    refuse_sparse_frame,
+)
 from dcot.explain import Meaning, Readable, Reader
 from dcot.persistence import Contents
 from dcot.persistence.contents import setting
@@ -44,7 +51,8 @@ SAVING_ADVICE = {
     **TEXT_ADVICE,
     "random_state": "the fitted model no longer needs it: set_params(random_state=0), or None, on "
     "the vectorizer and its dcot_ before saving",
-    "prototypes": "partial_fit would call it again after loading: give words or columns instead",
+    "prototypes": "learning after loading would call it again: give words or columns instead, such "
+    "as the prototypes_ of the fitted model",
 }
 # Options of sentence encoders that change the result, with the values that `encode` accepts.
 _RESULTS: dict[str, tuple[Any, ...]] = {
@@ -53,6 +61,8 @@ _RESULTS: dict[str, tuple[Any, ...]] = {
     "output_value": ("sentence_embedding",),
     "precision": ("float32",),
     "truncate_dim": (None,),
+    "prompt": (None, ""),
+    "prompt_name": (None,),
 }
 # Terms that occur in nearly every document get a small weight, but not zero.
 IDF_FLOOR = 0.1
@@ -180,8 +190,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         counter, weighting, dcot = (self._checked_part(name) for name in _PARTS)
         if np.dtype(counter.dtype).kind != "f":
             # counts in the precision of the computation; integers would be converted to float64
-            double = dcot.dtype in ("float64", np.float64, float)
-            counter.set_params(dtype=np.float64 if double else np.float32)
+            counter.set_params(dtype=precision(dcot.dtype, np.float32).type)
         return TextPipeline(counter, weighting), dcot
 
     def _part(self, name: str) -> Any:
@@ -258,8 +267,31 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> DCoTVectorizer(n_prototypes=3).fit_transform(texts).shape
         (4, 6)
         """
+        if is_sparse(self._part("dcot")):
+            refuse_sparse_frame(self)
         X = self._fit(raw_documents, sample_weight)
-        return self.transform(raw_documents) if X is None else self.dcot_.transform(X)
+        return self._features(raw_documents) if X is None else self.dcot_._features(X)
+
+    def set_output(self, *, transform: Any = None) -> Self:
+        """Choose what ``transform`` returns: ``"default"`` arrays, ``"pandas"`` or ``"polars"``.
+
+        Raises
+        ------
+        InvalidParameterError
+            If features are sparse (``output="concat"`` or ``"all"`` without ``n_components``), and
+            a frame is asked for.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil", "wheat harvest", "wheat and corn"]
+        >>> model = DCoTVectorizer(n_prototypes=3).set_output(transform="pandas")
+        >>> model.fit_transform(texts).columns[0]
+        'dcot1_crude'
+        """
+        if transform is not None and is_sparse(self._part("dcot")):
+            refuse_sparse_frame(self, transform)
+        super().set_output(transform=transform)
+        return self
 
     def _fit(self, raw_documents: Any, sample_weight: Any) -> Any:
         """Fit, and return the weighted counts, or None if the texts come from a source."""
@@ -296,11 +328,12 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     ) -> Self:
         """Add texts to the model. New terms get new columns, unless ``vocabulary`` is given.
 
-        With the schemes ``"counts"``, ``"binary"`` and ``"log"``, the model equals one ``fit`` on
-        all texts, except for the order of columns. With ``"tfidf"`` and ``"bm25"``, the document
-        frequencies and the mean length are those of the first call, and do not change later. A
-        model fitted by ``fit`` has no moments; ``partial_fit`` then starts a new model, with a
-        warning.
+        With the schemes ``"counts"``, ``"binary"`` and ``"log"`` and ``min_df=1``, the model equals
+        one ``fit`` on all texts, except for the order of columns. ``min_df="auto"``, the default,
+        has an effect in a ``fit`` on 1,000 texts or more, and none here. With ``"tfidf"`` and
+        ``"bm25"``, the document frequencies and the mean length are those of the first call, and
+        do not change later. A model fitted by ``fit`` has no moments; ``partial_fit`` then starts a
+        new model, with a warning.
 
         Raises
         ------
@@ -317,10 +350,11 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> len(model.partial_fit(["wheat harvest"]).vocabulary_)
         5
         """
-        if self.__sklearn_is_fitted__() and self.dcot_._moments is not None:
-            # copies, so that an error leaves the model unchanged
+        known = self.__sklearn_is_fitted__() and self.dcot_._moments is not None
+        if known:
+            # other objects, so that an error leaves the model unchanged
             pipeline = TextPipeline(copy(self.counter_), copy(self.weighting_))
-            dcot = copy(self.dcot_).set_params(**self._part("dcot").get_params())
+            dcot = self.dcot_._twin().set_params(**self._part("dcot").get_params())
         else:
             if self.__sklearn_is_fitted__():
                 warnings.warn(
@@ -332,6 +366,9 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         X = pipeline.partial_fit_transform(raw_documents)
         _name_prototypes(dcot, pipeline)
         dcot._widen(X.shape[1]).partial_fit(X, sample_weight=sample_weight)
+        if known:  # the same object: a second one would share the moments that it changes
+            self.dcot_.__dict__.update(dcot.__dict__)
+            dcot = self.dcot_
         self._adopt(pipeline, dcot)
         return self
 
@@ -378,7 +415,10 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> model.transform(["opec", "corn harvest"]).shape
         (2, 6)
         """
-        return self._features(raw_documents)
+        features = self._features(raw_documents)
+        if sparse.issparse(features):
+            refuse_sparse_frame(self)
+        return features
 
     def _features(self, raw_documents: Any) -> Any:
         """As ``transform``, but always an array, whatever ``set_output`` says."""
@@ -399,7 +439,8 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         texts : str, or texts as in ``transform``
         **options
             Options of sentence encoders. Those that do not change the result, such as
-            ``batch_size``, ``show_progress_bar`` and ``device``, are ignored.
+            ``batch_size``, ``show_progress_bar`` and ``device``, are ignored. Rows have length one
+            whatever ``normalize_embeddings`` says.
 
         Returns
         -------
@@ -408,7 +449,8 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         Raises
         ------
         InvalidParameterError
-            If an option asks for another kind of result, such as ``convert_to_tensor=True``.
+            If an option asks for another result, such as ``convert_to_tensor=True`` or a
+            ``prompt``.
         ModelNotFittedError
             If the vectorizer is not fitted.
 
@@ -435,8 +477,9 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     ) -> list[dict[str, float]] | dict[str, float]:
         """Return words and weights for search engines with sparse vectors.
 
-        The inner product of a query and a document is BM25 of their words plus the cosine of the
-        values that layer 1 reconstructs, weighted as ``SearchIndex`` does by default.
+        The inner product of a query and a document is BM25 of their words, as in ``SearchIndex``,
+        plus the cosine of the positive values that layer 1 reconstructs, times the weight of
+        meaning of the query and the sum of its words' weights.
         Elasticsearch and OpenSearch accept such dictionaries; docs/search.md has an example.
 
         Parameters
@@ -466,18 +509,20 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> texts = ["crude oil", "opec oil output", "wheat harvest", "wheat and corn", "opec oil"]
         >>> model = DCoTVectorizer(n_layers=1, noise=0.5).fit(texts)
         >>> {word: round(weight, 2) for word, weight in model.to_sparse("opec", top=2).items()}
-        {'opec': 0.91, '~oil': 0.39, '~opec': 0.9}
+        {'opec': 1.15, '~oil': 0.39, '~opec': 0.9}
         """
         check_integer("top", top)
         single = isinstance(texts, str)
         texts = as_texts([texts] if single else texts)
         dcot, counter = self._fitted(), self.counter_
+        mean_length = None  # of the words that the weighting has seen
         if counter.max_df == 1.0 and counter.max_features is None:
+            mean_length = counter._mean_length
             counter, counts = counter._grown(texts)
         else:  # frequent words may have been left out, and would count as rare ones
             counts = counter.transform(texts)
         terms = counter.get_feature_names_out()
-        bm25 = self.weighting_._as_bm25(len(terms))
+        bm25 = self.weighting_._as_bm25(len(terms), mean_length)
         prototypes = self._pipeline.terms[dcot.prototypes_]
         found: list[dict[str, float]] = []
         for start in range(0, counts.shape[0], TEXTS_PER_BLOCK):
@@ -731,6 +776,14 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dcot_")
 
+    def __copy__(self) -> Self:
+        """A copy that ``partial_fit`` changes independently of this model."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        if self.__sklearn_is_fitted__():
+            made.dcot_ = copy(self.dcot_)
+        return made
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
@@ -762,11 +815,17 @@ def _owner(name: str) -> tuple[str, str]:
 def _refuse_other_results(options: dict[str, Any]) -> None:
     """Raise an error for options that ask for anything but unit rows in float32."""
     for name, value in options.items():
-        if name in _RESULTS and value not in _RESULTS[name]:
+        if name not in _RESULTS or value in _RESULTS[name]:
+            continue
+        if name.startswith("prompt"):
             raise InvalidParameterError(
-                f"encode returns a NumPy array of float32, so {name} cannot be {value!r}: leave it "
-                "out, and convert the array"
+                f"encode has no prompts, so {name} cannot be {value!r:.60}: leave it out; queries "
+                "and documents are encoded in the same way"
             )
+        raise InvalidParameterError(
+            f"encode returns a NumPy array of float32, so {name} cannot be {value!r:.60}: leave it "
+            "out, and convert the array"
+        )
 
 
 def _name_prototypes(dcot: DCoT, pipeline: TextPipeline) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -272,6 +274,30 @@ def test_partial_fit_keeps_the_first_idf():
     assert np.isfinite(model.transform(TEXTS)).all()
 
 
+@pytest.mark.parametrize("used", [True, False])
+def test_partial_fit_changes_no_copy(used):
+    words = ["oil", "wheat", "corn", "prices"]  # no new columns, which would copy the moments
+    model = DCoTVectorizer(vocabulary=words).partial_fit(TEXTS[:3])
+    if used:
+        model.transform(TEXTS)
+    other, part = copy.copy(model), model.dcot_
+    other.partial_fit(TEXTS[3:])
+    assert (model.dcot_.n_documents_, other.dcot_.n_documents_) == (3, 7)
+    fitted = part._fitted()
+    scatter = fitted.moments.scatter.copy()
+    model.partial_fit(TEXTS[3:5])
+    assert model.dcot_.n_documents_ == part.n_documents_ == 5
+    assert other.dcot_.n_documents_ == 7
+    np.testing.assert_array_equal(fitted.moments.scatter, scatter)
+
+
+def test_partial_fit_of_texts_does_not_copy_moments():
+    model = DCoTVectorizer(vocabulary=["oil", "wheat", "corn"]).partial_fit(TEXTS[:3])
+    scatter = model.dcot_._moments.scatter
+    model.partial_fit(TEXTS[3:])
+    assert np.shares_memory(model.dcot_._moments.scatter, scatter)
+
+
 def test_partial_fit_after_fit_starts_again_and_says_so(tmp_path):
     model = DCoTVectorizer().fit(TEXTS)
     with pytest.warns(UserWarning, match="partial_fit starts a new model"):
@@ -392,7 +418,8 @@ def test_encode_gives_unit_rows_of_the_features(options):
     assert (found.dtype, found.shape) == (np.float32, features.shape)
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
     np.testing.assert_allclose(found, features / lengths, atol=1e-6)
-    np.testing.assert_array_equal(model.set_output(transform="pandas").encode(TEXTS), found)
+    with sklearn.config_context(transform_output="pandas"):
+        np.testing.assert_array_equal(model.encode(TEXTS), found)
     np.testing.assert_array_equal(model.encode(TEXTS[0]), model.encode(TEXTS[:1])[0])
     assert model.encode([]).shape == (0, features.shape[1])
 
@@ -401,3 +428,25 @@ def test_encode_refuses_options_that_ask_for_something_else():
     model = DCoTVectorizer().fit(TEXTS)
     with pytest.raises(DcotError, match="convert_to_tensor cannot be True: leave it out"):
         model.encode(TEXTS, convert_to_tensor=True)
+    for option in ({"prompt": "query: "}, {"prompt_name": "query"}):
+        with pytest.raises(DcotError, match=f"no prompts, so {next(iter(option))} cannot be"):
+            model.encode(TEXTS, **option)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"show_progress_bar": False},  # KeyBERT, BERTopic
+        {"convert_to_numpy": True, "normalize_embeddings": False},  # Chroma
+        {"pool": None, "batch_size": 32},  # txtai
+        {
+            "prompt_name": None, "prompt": None, "batch_size": 32, "show_progress_bar": None,
+            "output_value": "sentence_embedding", "precision": "float32", "convert_to_numpy": True,
+            "convert_to_tensor": False, "device": None, "normalize_embeddings": False,
+            "truncate_dim": None, "pool": None, "chunk_size": None,
+        },  # the defaults of sentence-transformers
+    ],
+)  # fmt: skip
+def test_encode_takes_what_other_libraries_send(options):
+    model = DCoTVectorizer().fit(TEXTS)
+    np.testing.assert_array_equal(model.encode(TEXTS, **options), model.encode(TEXTS))

@@ -21,7 +21,10 @@ from dcot.text.counting import RowStore
 from dcot.text.terms import Int32s, Terms
 
 
-class TermCounter(TransformerMixin, BaseEstimator):
+# Always sparse, whatever scikit-learn is configured to return, as CountVectorizer.
+class TermCounter(  # type: ignore[call-arg]
+    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     r"""Count the terms of texts: documents in, a sparse matrix and a vocabulary out.
 
     The parameters have the same meaning as in scikit-learn's ``CountVectorizer``, and the result is
@@ -80,6 +83,12 @@ class TermCounter(TransformerMixin, BaseEstimator):
     >>> counter.get_feature_names_out().tolist()
     ['and', 'for', 'is', 'tea', 'two']
     """
+
+    _terms: Terms
+    n_documents_: int
+    # mean number of counted words in a training document, with those of terms that limits such as
+    # min_df left out; None if it is not known
+    _mean_length: float | None = None
 
     # scikit-learn routes metadata by the names of arguments; the texts are not metadata
     __metadata_request__fit: ClassVar = {"raw_documents": metadata_routing.UNUSED}
@@ -140,11 +149,9 @@ class TermCounter(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         if self.vocabulary is not None:
-            self._terms = options.fixed_terms(self.vocabulary)
-            self.n_documents_ = sum(map(len, inputs.batches(raw_documents)))
-        else:
-            learned = counting.learn(raw_documents, self._analysis(), self.n_threads)
-            self._fit_learned(learned)
+            terms = options.fixed_terms(self.vocabulary)
+            return self._fit_fixed(terms, sum(map(len, inputs.batches(raw_documents))))
+        self._fit_learned(counting.learn(raw_documents, self._analysis(), self.n_threads))
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> sparse.csr_matrix:
@@ -161,9 +168,9 @@ class TermCounter(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         if self.vocabulary is not None:
-            self._terms = options.fixed_terms(self.vocabulary)
-            matrix = self.transform(raw_documents)
-            self.n_documents_ = matrix.shape[0]
+            terms = options.fixed_terms(self.vocabulary)
+            matrix = self._counted(raw_documents, terms)
+            self._fit_fixed(terms, matrix.shape[0])
             return matrix
         store = RowStore(self.dtype, length_hint(raw_documents))
         learned = counting.learn(raw_documents, self._analysis(), self.n_threads, store)
@@ -189,7 +196,10 @@ class TermCounter(TransformerMixin, BaseEstimator):
         >>> TermCounter().fit(["crude oil"]).transform(["oil and oil", "opec"]).toarray().tolist()
         [[0, 2], [0, 0]]
         """
-        terms = self.terms
+        return self._counted(raw_documents, self.terms)
+
+    def _counted(self, raw_documents: Any, terms: Terms) -> sparse.csr_matrix:
+        """Count these terms."""
         store = RowStore(self.dtype, length_hint(raw_documents))
         counting.look_up(raw_documents, self._analysis(), terms, store, self.n_threads)
         return self._finished(store.matrix(len(terms)))
@@ -346,10 +356,12 @@ class TermCounter(TransformerMixin, BaseEstimator):
             self.n_documents_ = 0
         return self._terms
 
-    def _restore_terms(self, terms: Iterable[str], n_documents: int) -> Self:
+    def _restore_terms(
+        self, terms: Iterable[str], n_documents: int, mean_length: float | None = None
+    ) -> Self:
         """Set the terms of a saved model, in the order of the columns, instead of fitting."""
         self._terms = Terms.of(list(terms))
-        self.n_documents_ = n_documents
+        self.n_documents_, self._mean_length = n_documents, mean_length
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -377,6 +389,11 @@ class TermCounter(TransformerMixin, BaseEstimator):
         options.warn_about(self.get_params(deep=False), self._analysis())
         self.__dict__.pop("_vocabulary", None)
 
+    def _fit_fixed(self, terms: Terms, n_documents: int) -> Self:
+        """Keep the terms of a fixed ``vocabulary``."""
+        self._terms, self.n_documents_, self._mean_length = terms, n_documents, None
+        return self
+
     def _fit_learned(
         self, learned: counting.Learned, undercount: int = 0, *, growing: bool = False
     ) -> Int32s:
@@ -390,6 +407,8 @@ class TermCounter(TransformerMixin, BaseEstimator):
         if self.vocabulary is None:
             kept = self._within_limits(learned, 1 if growing else self.min_df)
             self._terms = learned.terms.take(kept)
+            totals = learned.documents if self.binary else learned.totals
+            self._mean_length = float(totals.sum()) / max(learned.n_documents, 1)
         self.n_documents_ = learned.n_documents
         self.undercount_ = undercount
         return kept

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dcot.core.options import check_flag
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.text.analysis import (
     DEFAULT_PATTERN,
@@ -213,8 +214,7 @@ def _at_least_one(name: str, value: Any, most: int = 2**31 - 1) -> int | None:
 def check_flags(parameters: Mapping[str, Any], *names: str) -> None:
     """Check that the named parameters are True or False."""
     for name in names:
-        if not isinstance(parameters[name], bool | np.bool_):
-            raise InvalidParameterError(f"{name} must be True or False, got {parameters[name]!r}")
+        check_flag(name, parameters[name])
 
 
 def chosen_terms(documents: Any, totals: Any, limits: tuple[float, float], most: int | None) -> Any:

@@ -102,6 +102,7 @@ class TextPipeline:
                 "parameters": encode_parameters({**counter, "vocabulary": None}, TEXT_ADVICE),
                 "vocabulary_given": counter["vocabulary"] is not None,
                 "n_documents": int(self.counter.n_documents_),
+                "mean_length": self.counter._mean_length,
             },
             "weighting": {
                 "parameters": encode_parameters(weighting, {}),
@@ -122,10 +123,12 @@ class TextPipeline:
             counter.set_params(vocabulary=contents.vocabulary)
         counter._analysis()  # raises an error for invalid settings
         check_parameters(counter.get_params(deep=False))
+        known = counting.get("mean_length") is not None  # older folders do not have it
+        length = setting(counting, "mean_length", float) if known else None
         weighing = setting(settings, "weighting", dict)
         weighting: TermWeighting = build(TermWeighting, weighing)
         return cls(
-            counter._restore_terms(contents.vocabulary, count(counting, "n_documents")),
+            counter._restore_terms(contents.vocabulary, count(counting, "n_documents"), length),
             weighting._with_idf(
                 contents.array("idf", (n_terms,), largest=1e6),
                 count(weighing, "n_documents"),

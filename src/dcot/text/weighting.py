@@ -29,7 +29,10 @@ _SCHEMES = ("counts", "binary", "log", "tfidf", "bm25")
 _NORMS = ("auto", "l1", "l2", None)
 
 
-class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+# Always sparse, whatever scikit-learn is configured to return, as TfidfTransformer.
+class TermWeighting(  # type: ignore[call-arg]
+    OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """Weigh the terms of a document-term matrix.
 
     ========== ==================================================================================
@@ -109,8 +112,38 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             If X is not numeric.
         """
         self._check_parameters()
-        X = self._checked(X, reset=True)
-        return self._fit_sums(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]), X.sum())
+        learned = clone(self)  # nothing of this one changes if X is rejected
+        X = learned._checked(X, reset=True)
+        documents = np.bincount(X.indices, minlength=X.shape[1])
+        return self._take(learned._fit_sums(X.shape[0], documents, X.sum()))
+
+    def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_matrix:
+        """Learn from counts, and return their weights.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of range.
+        InvalidInputError
+            If a count is negative, NaN or infinite, X has no documents, or weights overflow.
+        InvalidTypeError
+            If X is not numeric.
+
+        Examples
+        --------
+        >>> TermWeighting("binary").fit_transform([[0, 3]]).toarray().tolist()
+        [[0.0, 1.0]]
+        """
+        learned = clone(self).fit(X)
+        weights = learned.transform(X)
+        self._take(learned)
+        return weights
+
+    def _take(self, learned: TermWeighting) -> Self:
+        """Take over what another weighting has learned."""
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update({name: one for name, one in vars(learned).items() if name[-1] == "_"})
+        return self
 
     def _fit_sums(self, n_documents: int, documents: npt.ArrayLike, n_words: float) -> Self:
         """Fit from the number of documents, the documents with each term, and all words."""
@@ -163,8 +196,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "features as input, or more: terms may be added at the end, never removed"
             )
         unseen = self._idf(np.zeros(n_columns - n_terms, dtype=np.int64))
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(vars(checked))  # the number of columns, and their names if X has any
+        self._take(checked)  # the number of columns, and their names if X has any
         self.idf_ = np.concatenate([self.idf_, unseen])
         return self
 
@@ -198,20 +230,30 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             norm = "l2" if self.scheme == "tfidf" else None
         return X if norm is None else _unit_rows(X, norm)
 
-    def _as_bm25(self, n_terms: int) -> TermWeighting:
+    def _as_bm25(self, n_terms: int, mean_length: float | None = None) -> TermWeighting:
         """Return a BM25 weighting for the same training documents, for any scheme.
 
-        ``n_terms`` may include added terms, which count as if in one document. Without idf, all
-        terms have the same weight.
+        ``n_terms`` may include added terms, which count as if in one document. Then
+        ``mean_length`` must count their words, too. Without idf, all terms have the same weight.
         """
-        rarity = np.full(n_terms, np.log((self.n_documents_ + 1) / 1.5))
-        rarity[: len(self.idf_)] = self.idf_
-        if self.scheme == "tfidf" and self.use_idf:
-            rarity[: len(self.idf_)] = np.maximum(self.idf_ - self.idf_floor, 0.01)
-        elif self.scheme != "bm25":
-            rarity.fill(1.0)
         bm25 = TermWeighting("bm25", k1=self.k1, b=self.b)
-        return bm25._with_idf(rarity, self.n_documents_, self.mean_length_)
+        bm25.n_documents_ = self.n_documents_
+        idf = bm25._idf(np.ones(n_terms, dtype=np.int64))
+        if self.scheme == "tfidf" and self.use_idf:
+            idf[: len(self.idf_)] = bm25._idf(self._documents())
+        elif self.scheme == "bm25":
+            idf[: len(self.idf_)] = self.idf_
+        else:
+            idf.fill(1.0)
+        length = self.mean_length_ if mean_length is None else mean_length
+        return bm25._with_idf(idf, self.n_documents_, length)
+
+    def _documents(self) -> npt.NDArray[np.int64]:
+        """Number of training documents with each term, at least 1, from the idf of ``tfidf``."""
+        n, extra = self.n_documents_, int(self.smooth_idf)
+        with np.errstate(over="ignore"):  # a damaged model can have any idf
+            found = (n + extra) * np.exp(self.idf_floor - self.idf_) - extra
+        return np.asarray(np.clip(np.rint(found), 1, n), dtype=np.int64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import dcot
 from dcot import DCoTVectorizer
 from dcot.errors import InvalidParameterError, ModelNotFittedError
 from dcot.text import TermWeighting
@@ -42,6 +43,30 @@ def test_the_product_is_bm25_plus_the_cosine_of_meaning(model):
         expected = bm25[i] + weight * words.sum() * cosines[i]
         found = [product(queries[i], document) for document in documents]
         np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("how", ["fit", "source", "saved"])
+@pytest.mark.parametrize("weighting", ["tfidf", "bm25"])
+def test_bm25_is_that_of_the_index_if_rare_words_were_left_out(tmp_path, weighting, how):
+    rng = np.random.default_rng(0)
+    texts = [
+        " ".join([*rng.choice(WORDS, rng.integers(2, 30)), f"rare{i}", *[f"odd{i}"] * (i % 5)])
+        for i in range(1000)
+    ]
+    given = (lambda: [texts[:300], texts[300:]]) if how == "source" else texts
+    model = DCoTVectorizer(weighting=weighting, n_prototypes=10, n_layers=1).fit(given)
+    if how == "saved":
+        model.save(tmp_path / "model")
+        model = dcot.load(tmp_path / "model")
+    assert "rare1" not in model.vocabulary_  # min_df="auto" was active
+    index = dcot.SearchIndex(model).add(texts)
+    queries = ["word1", "word2 word3 word4", "rare7 word5", "odd9 rare9"]
+    documents = model.to_sparse(texts)
+    for query, words in zip(queries, model.to_sparse(queries, query=True), strict=True):
+        alone = {word: weight for word, weight in words.items() if word[0] != "~"}
+        hits = index.search(query, k=50, hybrid=0)
+        found = [product(alone, documents[hit.id]) for hit in hits]
+        np.testing.assert_allclose(found, [hit.bm25 for hit in hits], rtol=1e-4)
 
 
 def test_at_most_so_many_prototypes_and_all_positive(model):
