@@ -319,7 +319,12 @@ def settings() -> Iterator[Kind]:
         {"reversed": (3, 1), "0": (0, 1), "one number": 2, "2**62": (1, 2**62), "strings": "ab"},
     )
     for name, values in {
-        "estimator": {"None": None, "another name": "forest", "a class": LinearSVC, "a number": 3},
+        "estimator": {
+            "None": None,
+            "another name": "forest",
+            "a class": lambda: LinearSVC,  # `outcomes` calls what can be called
+            "a number": 3,
+        },
         "random_state": {"a string": "x", "-1": -1, "2**32": 2**32, "a number": 1.5},
         "n_jobs": {"0": 0, "a string": "x", "1.5": 1.5},
         "class_weight": {

@@ -355,10 +355,30 @@ def test_no_documents_have_no_features():
         model.transform([])
 
 
-def test_moments_are_not_enough_for_what_is_asked_later():
-    model = DCoT(5).partial_fit(COUNTS).set_params(squash="tanh")
-    with pytest.raises(DcotError, match="cannot be learned from moments"):
+@pytest.mark.parametrize(
+    ("change", "advice"),
+    [
+        ({"squash": "tanh"}, "set squash='identity' or n_layers=1"),
+        ({"squash": "tanh", "n_layers": 1}, "set squash='identity' or normalize=None"),
+        ({"output": "lsi"}, "output='lsi': set it to 'layers'"),
+        ({"output": "all"}, "output='all': set it to 'layers'"),
+        ({"n_components": 3}, "n_components: set it to None"),
+    ],
+)
+def test_moments_are_not_enough_for_what_is_asked_later(change, advice):
+    model = DCoT(5).partial_fit(COUNTS).set_params(**change)
+    with pytest.raises(DcotError, match="cannot be learned from moments") as raised:
         model.transform(COUNTS)
+    assert advice in str(raised.value)
+    back = {name: getattr(DCoT(), name) for name in change}
+    assert model.set_params(**back).transform(COUNTS).shape == (len(COUNTS), 10)
+
+
+def test_prototypes_in_lists_of_different_lengths():
+    with pytest.raises(DcotError, match="prototypes must be a list"):
+        DCoT(prototypes=[[0, 1], [2]]).fit(COUNTS)
+    with pytest.raises(DcotError, match="prototypes must be a list"):
+        DCoT(prototypes=[[0, 1], [2]]).noise_path(COUNTS, [0.5, 0.9])
 
 
 def test_partial_fit_says_why_it_is_not_there():

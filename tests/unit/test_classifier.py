@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-from sklearn.model_selection import LeaveOneOut, PredefinedSplit, cross_val_predict
+from sklearn.model_selection import LeaveOneOut, PredefinedSplit, cross_val_predict, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -382,7 +382,7 @@ def test_cv_results_and_words(fitted):
     for name in ("mean_test_score", "mean_test_error", "rank_test_error", "param_noise"):
         assert len(results[name]) == n
     assert sorted(results["rank_test_error"]) == list(range(1, n + 1))
-    assert "200 documents, 24 of them labelled" in fitted.summary()
+    assert "from 200 documents, and 3 classes from 24 labelled documents" in fitted.summary()
     assert "TF-IDF" in fitted.report()
 
 
@@ -1071,6 +1071,50 @@ def test_wrong_labels_are_found_worst_first(corpus):
     others = [row for row in range(rows) if row != worst]
     without = model.refit(X[others], given[others]).predict(X[[worst]])[0]
     assert without == frame["suggested"][0]
+
+
+@pytest.mark.parametrize(
+    ("classes", "shown"),
+    [
+        ((-5, 2**63 + 2), {"-5", str(2**63 + 2)}),
+        (("half \ud800", "whole"), {"half \\ud800", "whole"}),
+        ((-5, 7), {-5, 7}),
+    ],
+)
+def test_label_issues_with_classes_that_polars_does_not_know(corpus, classes, shown):
+    X, y = corpus
+    given = [classes[int(one == y[0])] for one in y]
+    wrong = [classes[0] if place % 5 == 0 else one for place, one in enumerate(given)]
+    frame = DCoTClassifier(selection="none").fit(X, np.array(wrong, dtype=object)).label_issues()
+    assert len(frame) > 0
+    assert {*frame["label"], *frame["suggested"]} <= shown
+
+
+def test_a_source_of_unlabelled_documents_is_not_split_by_scikit_learn():
+    """docs/classifier.md says so; an array of the same length as the documents would be."""
+    seen = []
+
+    class Watched(DCoTClassifier):
+        def fit(self, documents, y=None, *, unlabelled=None):
+            super().fit(documents, y, unlabelled=unlabelled)
+            seen.append(self.vectorizer_.counter_.n_documents_)
+            return self
+
+    texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+    others = ["opec crude", "corn harvest", "oil output", "wheat"]
+    for unlabelled in (others, Repeatable(lambda: [others])):
+        cross_val_score(
+            Watched(), texts, ["o", "o", "g", "g"], params={"unlabelled": unlabelled}, cv=2
+        )
+    assert seen == [4, 4, 6, 6]
+
+
+def test_a_class_whose_name_has_a_line_break():
+    texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+    model = DCoTClassifier().fit(texts, ["oil\nand gas", "oil\nand gas", "grain", "grain"])
+    for found in (model.explain("opec"), model.explain("corn", against="oil\nand gas")):
+        assert "oil and gas" in found._repr_html_()
+        assert len(found.title.split("\n")) == 2
 
 
 def test_rows_of_label_issues_are_those_that_were_given(corpus):

@@ -21,6 +21,7 @@ from dcot.classifier.calibration import (
     probabilities,
 )
 from dcot.classifier.embedding import Embedding, as_encoder
+from dcot.classifier.labels import without_duplicates
 from dcot.classifier.selection import (
     EMBEDDING_STANDARD_ERRORS,
     Vectors,
@@ -121,6 +122,27 @@ def test_vectors_that_say_the_topic_help_and_noise_gets_no_weight(corpus):
     assert "did not help" in bad.summary()
     assert bad.coef_.shape == alone.coef_.shape
     assert bad.predict(texts).shape == (120,)  # and vectors are no longer needed
+    assert (bad.predict(texts, vectors=noise) == bad.predict(texts)).all()  # but not refused
+    bad.refit(texts, partly, vectors=noise)  # nor after a refit, which tries one candidate
+    assert bad.predict(texts, vectors=noise).shape == (120,)
+    assert "did not help" in bad.summary()
+
+
+def test_a_model_without_vectors_refuses_them(corpus, tmp_path):
+    texts, partly, _ = corpus
+    model = DCoTClassifier(random_state=0).fit(texts, partly)
+    model.save(tmp_path / "model")
+    for one in (model, dcot.load(tmp_path / "model"), model.refit(texts, partly)):
+        with pytest.raises(DcotError, match="fitted without vectors: leave vectors out"):
+            one.predict(texts, vectors=np.ones((120, 3)))
+
+
+def test_a_model_that_left_its_vectors_out_knows_so_after_loading(corpus, tmp_path):
+    texts, partly, _ = corpus
+    V = FakeEncoder().encode(texts)
+    model = DCoTClassifier(grid={"embedding": [0.0]}, random_state=0)
+    model.fit(texts, partly, vectors=V).refit(texts, partly, vectors=V).save(tmp_path / "model")
+    assert dcot.load(tmp_path / "model").predict(texts, vectors=V).shape == (120,)
 
 
 @pytest.mark.parametrize("exclusive", [True, False])
@@ -573,3 +595,102 @@ def test_a_zero_row_is_not_centred():
     made = Embedding("given", "", np.array([1.0, 0.0]), 4.0)
     found = made.features(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 5.0]]))
     np.testing.assert_allclose(found, [[0, 0], [0, 0], [0, 2]])
+
+
+def test_documents_with_the_same_words_and_other_vectors_are_not_copies():
+    """They were, and the vector of the first stood for all of them."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 200)
+    V = generator.normal(size=(200, 20)) + 0.8 * y[:, None]
+    texts = [["oil price", "wheat price", "gold price", "tin price"][row % 4] for row in range(200)]
+    model = DCoTClassifier(random_state=0).fit(texts, y, vectors=V)
+    assert model.estimate_.n == 200
+    assert model.score(texts, y, vectors=V) > 0.9
+    again = model.refit(texts, y, vectors=V)
+    assert again.estimate_.n == 200
+    # copies are still left out together, also if their vectors differ by rounding
+    noise = 1e-6 * generator.normal(size=V.shape)
+    twice = DCoTClassifier(random_state=0).fit(
+        texts * 2, np.tile(y, 2), vectors=np.vstack([V, V + noise])
+    )
+    assert twice.estimate_.n == 200
+    rows, counts = without_duplicates(np.ones((4, 1)), np.ones((4, 1)), np.ones(4), V[[0, 1, 0, 2]])
+    assert (rows.tolist(), counts.tolist()) == ([0, 1, 3], [2, 1, 1])
+
+
+def test_a_weight_counts_for_the_mean_of_the_vectors(corpus):
+    texts, partly, _ = corpus
+    V = FakeEncoder().encode(texts)
+    weights = np.ones(len(texts))
+    weights[3] = 9
+    weighted = DCoTClassifier(random_state=0).fit(texts, partly, sample_weight=weights, vectors=V)
+    copies = DCoTClassifier(random_state=0).fit(
+        [*texts, *texts[3:4] * 8], [*partly, *partly[3:4] * 8], vectors=np.vstack([V, V[[3] * 8]])
+    )
+    found = [model._learned.embedding.mean for model in (weighted, copies)]
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seeds", [None, {"oil": ["oil"]}])
+def test_vectors_that_are_not_of_the_encoder_are_refused(corpus, seeds):
+    texts, partly, _ = corpus
+    with pytest.raises(DcotError, match=r"3 dimensions, but those of the encoder .* have 5"):
+        DCoTClassifier(embedding=FakeEncoder()).fit(
+            texts, partly, vectors=np.ones((120, 3)), seed_words=seeds
+        )
+
+
+def test_predicting_does_not_change_the_classifier(corpus):
+    """Otherwise a prediction could undo a refit in another thread."""
+    texts = corpus[0]
+    model = model_of(corpus, FakeEncoder())
+    learned = model._learned
+    model.predict(texts[:2])
+    assert model._learned is learned
+
+
+def test_names_of_several_words_in_a_file_of_word_vectors(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("oil 1 2\nnew york 3 4\noil a@b.com 5 6\n. . 7 8\nyork 9 10\n")
+    found = look_up(path, ["oil", "new york", "york", "other"])
+    assert found.tolist() == [[1, 2], [3, 4], [9, 10], [0, 0]]
+    path.write_text("oil 1 2\nyork 3 4 5\n")
+    with pytest.raises(DcotError, match="'york' has 3 numbers, but others have 2"):
+        look_up(path, ["oil", "york"])
+
+
+def test_a_loaded_model_that_left_its_encoder_out_takes_it(corpus, tmp_path):
+    texts, partly, _ = corpus
+    encoder = FakeEncoder()
+    model = DCoTClassifier(embedding=encoder, grid={"embedding": [0.0]}, random_state=0)
+    model.fit(texts, partly).save(tmp_path / "model")
+    again = dcot.load(tmp_path / "model", embedding=encoder)
+    np.testing.assert_array_equal(again.predict_proba(texts), model.predict_proba(texts))
+    assert again.embedding is encoder
+    with pytest.raises(DcotError, match="without an encoder"):
+        dcot.load(tmp_path / "model", embedding={"oil": [1.0]})
+
+
+def test_a_fit_of_a_loaded_model_says_that_it_has_no_vectors(corpus, tmp_path):
+    texts, partly, _ = corpus
+    table = {word: word_vector(word) for text in texts for word in text.split()}
+    model_of(corpus, table).save(tmp_path / "model")
+    again = dcot.load(tmp_path / "model")
+    with pytest.warns(UserWarning, match="fit learns without them: set embedding"):
+        again.fit(texts, partly)
+    again.fit(texts, partly)  # no longer a loaded model
+    assert again.set_params(embedding=table).fit(texts, partly).embedding is table
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e14])
+def test_the_size_of_word_vectors_does_not_matter(corpus, scale):
+    texts = corpus[0]
+    table = {word: word_vector(word) for text in texts for word in text.split()}
+    scaled = {word: scale * np.asarray(vector) for word, vector in table.items()}
+    one, other = (model_of(corpus, each).predict_proba(texts) for each in (table, scaled))
+    np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_an_encoder_that_returns_nothing(corpus):
+    with pytest.raises(DcotError, match="expected numbers of shape"):
+        DCoTClassifier(embedding=lambda texts: None).fit(corpus[0], corpus[1])

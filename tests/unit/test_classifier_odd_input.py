@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import date
+from enum import Enum
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -10,13 +12,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from dcot import DCoTClassifier, DCoTVectorizer
+from dcot import DCoT, DCoTClassifier, DCoTVectorizer, load
 from dcot.classifier.labels import read_labels
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 
@@ -203,10 +206,10 @@ def test_lists_of_labels_are_scored_by_lists(y):
 @pytest.mark.parametrize(
     ("y", "words"),
     [
-        ([[1, 0], [1], *[[0, 0]] * 4], r"shape \(6,\), expected \(6, 2\)"),
+        ([[1, 0], [1], *[[0, 0]] * 4], r"other rows, expected \(6, 2\)"),
         (np.full((6, 2), 0.5), "indicator matrix of 0 and 1"),
-        ([["a", "b"]] * 6, "indicator matrix of 0 and 1"),
-        (np.full((6, 2), np.nan), "indicator matrix of 0 and 1"),
+        ([["a", "b"]] * 6, "a row of 0 and 1 per document"),
+        (np.full((6, 2), np.nan), "no document has a label"),
     ],
 )
 def test_indicators_are_scored_by_indicators(y, words):
@@ -289,3 +292,198 @@ def test_labels_that_a_folder_cannot_hold_say_what_to_do(labels, tmp_path):
     with pytest.raises(InvalidTypeError, match=r"learn from labels that are text"):
         model.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("y", [LABELS, None])
+@pytest.mark.parametrize("dropped", [0, 5])
+def test_weights_of_zero_and_seed_words(y, dropped):
+    """Classes that only seed words have stay."""
+    weights = np.ones(len(TEXTS))
+    weights[dropped] = 0
+    seeds = {"oil": ["opec"], "food": ["corn"]}
+    model = DCoTClassifier().fit(TEXTS, y, sample_weight=weights, seed_words=seeds)
+    assert {"oil", "food"} <= set(model.classes_)
+    assert model.predict(["opec", "corn"]).tolist() == ["oil", "food"]
+    model.refit(TEXTS, y, sample_weight=weights, seed_words=seeds)
+    assert model.predict(["corn"]).tolist() == ["food"]
+
+
+def test_copies_of_one_document_are_too_few():
+    with pytest.raises(InvalidInputError, match="at least two different documents"):
+        DCoTClassifier().fit(["oil price", "oil price", "corn"], [["a"], ["a"], None])
+
+
+def test_features_that_a_frozen_vectorizer_cannot_make():
+    frozen = FrozenEstimator(DCoTVectorizer().fit(TEXTS))
+    with pytest.raises(InvalidParameterError, match=r"needs 3 layers, but the frozen .* has 2"):
+        DCoTClassifier(vectorizer=frozen, grid={"features": ["3 layers"]}).fit(TEXTS, LABELS)
+
+
+def test_a_score_of_documents_without_weight():
+    model = DCoTClassifier().fit(TEXTS, LABELS)
+    with pytest.raises(InvalidInputError, match="have weight zero"):
+        model.score(TEXTS, LABELS, sample_weight=[0, 0, 0, 0, 1, 1])
+
+
+def test_a_classifier_without_directions_can_be_loaded(tmp_path):
+    """No word of the documents is known, so LSI has nothing to project on."""
+    frozen = FrozenEstimator(DCoTVectorizer().fit(TEXTS))
+    model = DCoTClassifier(vectorizer=frozen).fit(["zebra", "lion", "tiger"], ["a", "b", "a"])
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e9])
+def test_features_do_not_depend_on_the_scale_of_the_documents(scale):
+    X, y = easy(3)
+    found = [
+        DCoTClassifier(selection="none", random_state=0).fit((factor * X).astype(np.float32), y)
+        for factor in (1.0, scale)
+    ]
+    one, other = (model._learned.dcot.representation.directions for model in found)
+    assert one.shape == other.shape
+    np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", [np.int64(3), 3])
+def test_other_learners_are_reproducible(seed):
+    X, y = easy(4)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.4, "a", y)
+    found = [DCoTClassifier(estimator="logistic", random_state=seed).fit(X, y) for _ in range(4)]
+    assert len({model.strength_ for model in found}) == 1
+    states = [np.random.RandomState(0) for _ in range(2)]
+    one, two = (DCoTClassifier(estimator="svm", random_state=state).fit(X, y) for state in states)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+def test_the_estimate_counts_copies_and_weights():
+    texts = ["oil price"] * 90 + [f"wheat of {year}" for year in range(1980, 1990)]
+    y = ["a"] * 90 + ["b"] * 10
+    copies = DCoTClassifier(random_state=0).fit(texts, y).estimate_
+    weights = [90.0] + [1.0] * 10
+    few = DCoTClassifier(random_state=0).fit(texts[89:], y[89:], sample_weight=weights).estimate_
+    for found in (copies, few):
+        assert found.n == 11
+        assert found.majority.accuracy == pytest.approx(0.9)
+        low, high = found.majority.accuracy_interval
+        assert low < 0.3 < 0.9 < high  # hardly more than one document
+
+
+def test_small_weights_promise_the_same_as_large_ones():
+    generator = np.random.default_rng(0)
+    X = generator.poisson(0.7, (300, 12)).astype(float)
+    y = np.array(["a", "b", "c"])[generator.integers(0, 3, 300)]
+    X[np.arange(300), (y == "b") + 2 * (y == "c")] += generator.random(300) * 3
+    sets = []
+    for weight in (1.0, 1 / 300):
+        model = DCoTClassifier(selection="none", self_training=False, random_state=0)
+        model.fit(X, y, sample_weight=np.full(300, weight))
+        assert model.calibrated_
+        sets.append(
+            np.mean([label in s for label, s in zip(y, model.predict_sets(X), strict=True)])
+        )
+    assert min(sets) > 0.88
+
+
+# -- forms of labels ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", [None, -1, float("nan")])
+@pytest.mark.parametrize("number", [int, float])
+def test_rows_of_indicators_with_unlabelled_documents(missing, number):
+    rows = [
+        [number(1), number(0)] if label == "oil" else [number(0), number(1)] for label in LABELS
+    ]
+    y = [row if label else missing for row, label in zip(rows, LABELS, strict=True)]
+    model = DCoTClassifier().fit(TEXTS, y)
+    assert (model.n_labelled_, model._learned.kind) == (4, "indicator")
+    assert model.predict(["oil", "wheat"]).tolist() == [[1, 0], [0, 1]]
+    assert model.score(TEXTS, y) == 1
+    array = np.array([row if label else [np.nan] * 2 for row, label in zip(rows, LABELS)])  # noqa: B905
+    assert DCoTClassifier().fit(TEXTS, array).score(TEXTS, array) == 1
+
+
+def test_rows_with_one_number_are_lists_of_one_label():
+    y = [[1], [1], [0], [0], None, None]
+    assert DCoTClassifier().fit(TEXTS, y).classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64"])
+def test_probabilities_that_are_all_certain_are_probabilities(dtype):
+    """The form of the predictions must not depend on whether anyone was in doubt."""
+    votes = pd.DataFrame({"oil": [1.0, 1, 0, 0, 1, 0], "grain": [0.0, 0, 1, 1, 0, 1]})
+    votes.iloc[5] = np.nan
+    votes = votes.astype(dtype)
+    model = DCoTClassifier().fit(TEXTS, votes)
+    assert model.predict(["oil", "wheat"]).tolist() == ["oil", "grain"]
+    assert (model.n_labelled_, model.score(TEXTS, votes)) == (5, 1.0)
+
+
+def test_labels_of_an_enum():
+    class Language(str, Enum):  # noqa: UP042  a StrEnum has another str()
+        BRITISH = "en-gb"
+        AMERICAN = "en-us"
+
+    y = [Language.BRITISH, Language.BRITISH, Language.AMERICAN, Language.AMERICAN, None, None]
+    model = DCoTClassifier().fit(TEXTS, y)
+    assert model.classes_.tolist() == ["en-gb", "en-us"]
+    assert model.score(TEXTS, y) == 1
+
+
+@pytest.mark.parametrize(
+    "estimator", [LinearSVC(penalty="l1"), SGDClassifier(penalty="elasticnet")]
+)
+def test_penalties_that_depend_on_the_basis(estimator):
+    with pytest.raises(InvalidParameterError, match="L1 penalty"):
+        DCoTClassifier(estimator=estimator).fit(TEXTS, LABELS)
+
+
+def test_numbers_of_numpy_and_whole_numbers_as_classes_can_be_saved(tmp_path):
+    grid = {
+        "n_prototypes": np.array([4, 5]),
+        "shrinkage": np.array([1, 2]),
+        "noise": np.array([0.9], dtype=np.float32),
+    }
+    vectorizer = DCoTVectorizer(n_prototypes=np.int64(4), random_state=np.int64(0))
+    model = DCoTClassifier(vectorizer=vectorizer, grid=grid, class_weight={0: 1.0, 1: 2.0})
+    model.fit(TEXTS, [0, 0, 1, 1, None, None]).save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
+    assert again.class_weight == {0: 1.0, 1: 2.0}
+    assert again.refit(TEXTS, [0, 0, 1, 1, None, None]).predict(["oil"]).tolist() == [0]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_a_sparse_matrix_is_left_as_it_is(dtype):
+    """Unsorted columns of another dtype: sorted in place, values went to other terms."""
+    X = np.random.default_rng(0).poisson(0.7, (30, 12)).astype(dtype)
+    unsorted = sp.csr_array(X)
+    for start, end in pairwise(unsorted.indptr):
+        unsorted.indices[start:end] = unsorted.indices[start:end][::-1]
+        unsorted.data[start:end] = unsorted.data[start:end][::-1]
+    unsorted.has_sorted_indices = False
+    for array in (unsorted.data, unsorted.indices, unsorted.indptr):
+        array.flags.writeable = False
+    model = DCoT(4, dtype="float32")
+    found, expected = model.fit_transform(unsorted), model.fit_transform(X)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert (unsorted.toarray() == X).all()
+
+
+def test_the_estimate_is_the_same_every_time():
+    X, y = easy(3)
+    one, two = (DCoTClassifier(selection="none").fit(X, y).estimate_ for _ in range(2))
+    assert one == two
+
+
+def test_a_classifier_of_other_features_is_no_linear_one():
+    with pytest.raises(InvalidParameterError, match="one row of coef_ for each class"):
+        DCoTClassifier(estimator=DCoTClassifier(selection="none")).fit(*easy(3))
+
+
+def test_sparse_features_in_a_frame():
+    model = DCoTClassifier(grid={"features": ["x and LSI and both layers"]}).fit(TEXTS, LABELS)
+    with pytest.raises(InvalidParameterError, match=r"frames of pandas cannot hold them"):
+        model.set_output(transform="pandas").transform(TEXTS)
+    assert sp.issparse(model.set_output(transform="default").transform(TEXTS))

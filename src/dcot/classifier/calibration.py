@@ -26,7 +26,7 @@ def calibrate(
     held_out: Array, targets: Array, weights: Array, exclusive: bool
 ) -> tuple[float, bool]:
     """The temperature of maximum likelihood, and whether there were enough labels for it."""
-    if weights.sum() < MIN_CALIBRATION_LABELS:
+    if len(targets) < MIN_CALIBRATION_LABELS:
         return DEFAULT_TEMPERATURE, False
     share = weights / weights.sum()
     of_label = ((targets + 1) / 2 * held_out).sum(axis=1)

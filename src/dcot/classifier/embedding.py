@@ -11,7 +11,7 @@ linear in the terms, so explanations are exact, and the model keeps the vectors 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -34,6 +34,7 @@ WORDLLAMA = "wordllama"
 # The vectors of these texts identify an encoder; maximum difference relative to their length.
 PROBES = ("oil", "The committee will meet again on Friday.", "naïve 数据 42")
 MAX_PROBE_DIFFERENCE = 0.02
+FROM_WORDS = "this classifier makes vectors of documents from its word vectors"
 _LARGEST = 1e15  # squares of more overflow in single precision
 
 
@@ -92,7 +93,7 @@ class Embedding:
 
     def scales(self, vectors: Array, centred: Array) -> Array:
         """Factor of each centred vector."""
-        lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+        lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred, dtype=np.float64))
         known = vectors.any(axis=1) & (lengths > 0)
         scales = np.where(known, np.sqrt(self.weight) / np.where(known, lengths, 1), 0)
         return scales.astype(vectors.dtype)
@@ -154,7 +155,7 @@ class Encoder:
         if not chosen:
             return np.zeros((len(texts), 0), dtype=np.float32)
         found = self.function(chosen)
-        if not hasattr(found, "__len__"):
+        if isinstance(found, Iterator):
             found = list(found)  # fastembed yields one vector at a time
         vectors = check_vectors(found, len(chosen), f"the encoder {self.name}")
         if known.all():
@@ -270,21 +271,28 @@ class VectorSource:
             raise no_vectors_of_words()
         return self.encoder(words)
 
-    def learn(self, wanted: Array) -> tuple[Embedding, Array]:
+    def learn(self, wanted: Array, weights: Array | None = None) -> tuple[Embedding, Array]:
         """The embedding, with a weight of one, and the vectors of some documents.
 
         Parameters
         ----------
         wanted : rows of documents; their vectors give the mean
+        weights : weights of these documents
         """
         vectors = self.of(wanted)
-        known = vectors[vectors.any(axis=1)]
-        if not known.size:
+        known = vectors.any(axis=1)
+        if not known.any():
             raise InvalidInputError(
                 f"all vectors of {self.name} are zero: there is nothing to learn from them"
             )
         probes = None if self.encoder is None else self.encoder(PROBES)
-        mean = known.mean(axis=0, dtype=np.float64)
+        if probes is not None and probes.shape[1] != vectors.shape[1]:
+            raise InvalidInputError(
+                f"the vectors have {vectors.shape[1]} dimensions, but those of the encoder "
+                f"{self.name} have {probes.shape[1]}: give its own vectors, or leave vectors out"
+            )
+        share = None if weights is None else weights[known]
+        mean = np.average(vectors[known].astype(np.float64), axis=0, weights=share)
         found = Embedding(self.kind, self.name, mean, 1.0, self.table, probes, self.encoder)
         return found, vectors
 
@@ -307,7 +315,7 @@ def source_of(
     X, texts, terms : the documents; texts and terms may be None
     """
     if embedding is not None and encoder is None:
-        refuse_vectors(vectors)
+        refuse_vectors(vectors, FROM_WORDS)
         if terms is None:
             raise InvalidInputError(
                 "word vectors need the words of the columns: give texts, or a DataFrame whose "
@@ -333,12 +341,10 @@ def no_vectors_of_words() -> InvalidInputError:
     )
 
 
-def refuse_vectors(vectors: Any) -> None:
-    """Raise an error if vectors of documents are given in addition to word vectors."""
+def refuse_vectors(vectors: Any, reason: str) -> None:
+    """Raise an error if vectors of documents are given, which this model cannot use."""
     if vectors is not None:
-        raise InvalidInputError(
-            "this classifier makes vectors of documents from its word vectors: leave vectors out"
-        )
+        raise InvalidInputError(f"{reason}: leave vectors out")
 
 
 def vectors_of_words(given: Any, terms: Sequence[str], X: Matrix) -> VectorSource:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
 from dcot.classifier.selection import SelectionResult
@@ -20,6 +19,7 @@ Array = NDArray[Any]
 
 FOLDS = 10
 RESAMPLES = 400
+Z95 = 1.959964  # standard errors of a 95 % interval
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,12 @@ def held_out_by_fold(selection: SelectionResult, generator: Any) -> Array:
 
 
 def estimate(
-    held_out: Array, tfidf: Array, targets: Array, exclusive: bool, random_state: Any
+    held_out: Array,
+    tfidf: Array,
+    targets: Array,
+    weights: Array,
+    exclusive: bool,
+    random_state: Any,
 ) -> Estimate:
     """Scores from held-out decisions.
 
@@ -119,20 +124,22 @@ def estimate(
     held_out : decisions of the classifier, documents × classes
     tfidf : decisions of ridge on TF-IDF
     targets : targets of the same documents, ±1, or between for soft labels
+    weights : how often each document counts
     exclusive : whether a document has exactly one class
     """
     if not len(targets):
         return Estimate.unknown()
-    generator = check_random_state(random_state)
+    # without a seed, the interval is the same every time
+    generator = check_random_state(0 if random_state is None else random_state)
     truth = _predictions(targets, exclusive)
-    n, counts = len(targets), truth.sum(axis=0)
+    n, frequency = len(targets), weights @ truth
     rows = {
         "dCoT": held_out,
         "TF-IDF": tfidf,
-        "majority class": np.tile(counts - n / 2, (n, 1)),
+        "majority class": np.tile(frequency - weights.sum() / 2, (n, 1)),
     }
     scores = [
-        _score(name, _predictions(decisions, exclusive), truth, generator)
+        _score(name, _predictions(decisions, exclusive), truth, weights, generator)
         for name, decisions in rows.items()
     ]
     return Estimate(n, *scores)
@@ -144,20 +151,33 @@ def _predictions(decisions: Array, exclusive: bool) -> Array:
     return np.asarray(decisions.argmax(axis=1)[:, None] == np.arange(decisions.shape[1]))
 
 
-def _score(name: str, predicted: Array, truth: Array, generator: Any) -> Score:
+def _score(name: str, predicted: Array, truth: Array, weights: Array, generator: Any) -> Score:
     hits = (predicted == truth).all(axis=1)
-    interval = binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson")
+    accuracy = float(np.average(hits, weights=weights))
     # with few labels a class may be missing, as it may be among other documents
     draws = (generator.randint(0, len(hits), len(hits)) for _ in range(RESAMPLES))
-    counts = np.array([np.bincount(rows, minlength=len(hits)) for rows in draws])
+    counts = weights * np.array([np.bincount(rows, minlength=len(hits)) for rows in draws])
     low, high = np.percentile(_macro_f1(predicted, truth, counts), [2.5, 97.5])
     return Score(
         name,
-        float(hits.mean()),
-        (float(interval.low), float(interval.high)),
-        float(_macro_f1(predicted, truth, np.ones((1, len(hits))))[0]),
+        accuracy,
+        wilson(accuracy, float(weights.sum() ** 2 / (weights @ weights))),
+        float(_macro_f1(predicted, truth, weights[None])[0]),
         (float(low), float(high)),
     )
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share, measured on n documents.
+
+    >>> low, high = wilson(0.9, 100)
+    >>> round(low, 3), round(high, 3)
+    (0.826, 0.945)
+    """
+    middle = share + Z95**2 / (2 * n)
+    half = Z95 * np.sqrt(share * (1 - share) / n + Z95**2 / (4 * n**2))
+    scale = 1 + Z95**2 / n
+    return max(0.0, float(middle - half) / scale), min(1.0, float(middle + half) / scale)
 
 
 def _macro_f1(predicted: Array, truth: Array, counts: Array) -> Array:

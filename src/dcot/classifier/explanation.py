@@ -88,12 +88,19 @@ class Explanation:
     @property
     def title(self) -> str:
         """The class, its probability, and the next class."""
+        return "\n".join(self._titles)
+
+    @property
+    def _titles(self) -> tuple[str, str]:
+        """What was decided, and the head of the reasons; names of classes on one line."""
         other, second = self.runner_up
-        title = f"{self.target}: probability {self.probability:.2f}, next {other} {second:.2f}"
-        rather = f" rather than {self.against}" if self.against is not None else ""
+        names = (self.target, other, self.against)
+        target, other, against = (" ".join(str(name).splitlines()) for name in names)
+        title = f"{target}: probability {self.probability:.2f}, next {other} {second:.2f}"
+        rather = f" rather than {against}" if self.against is not None else ""
         made = f"decision {self.decision:+.3f}, baseline {self.baseline:+.3f}"
         made += f", encoder {self.encoder:+.3f}" if self.encoder else ""
-        return f"{title}\nWhat speaks for {self.target}{rather} ({made}):"
+        return title, f"What speaks for {target}{rather} ({made}):"
 
     def __str__(self) -> str:
         lines = [self.title]
@@ -122,7 +129,7 @@ class Explanation:
         bars = [abs(word.share) / largest for word in self.words[:15]]
         rest = sum(word.share for word in self.words[15:])
         more = len(self.words) - 15
-        title, reasons = self.title.split("\n")
+        title, reasons = self._titles
         table = showing.html_table("", ("word", "share", "through", ""), rows, bars)
         notes = [f"{rest:+.3f} by {more} more words"] if more > 0 else []
         notes += showing.skipped_words(self.unknown)

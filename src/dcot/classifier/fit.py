@@ -6,7 +6,7 @@ let it learn from unlabelled documents too, calibrate its probabilities, and est
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from dcot.classifier.estimate import Estimate, estimate, held_out_by_fold
 from dcot.classifier.labels import (
     EXCLUSIVE,
     Labels,
+    check_distinct,
     check_enough,
     with_class_weights,
     without_duplicates,
@@ -110,6 +111,7 @@ class FittedClassifier:
     dcot : the representation
     candidate : its parameters
     embedding : the vectors used in addition, or None
+    had_vectors : whether the fit had vectors, which it may have left out
     classes, kind : the classes, and the form of the labels
     coef, intercept : the linear classifier, one row per class; columns of the vectors come last
     strength, alpha : its regularisation; alpha is that of the selected ridge
@@ -127,6 +129,7 @@ class FittedClassifier:
     dcot: FittedDCoT
     candidate: Candidate
     embedding: Embedding | None
+    had_vectors: bool
     classes: Array
     kind: str
     coef: Array
@@ -178,17 +181,16 @@ class FittedClassifier:
         else:
             verdict = f"Of {len(tried)} candidates, one with other {' and '.join(changed)} was best"
         return (
-            f"Learned from {self.n_documents} documents, {self.n_labelled} of them labelled with "
-            f"{len(self.classes)} classes. {verdict}: noise {chosen.noise:g}, shrinkage "
-            f"{chosen.shrinkage:g}, {chosen.n_prototypes} prototypes, features: "
+            f"Learned words from {self.n_documents} documents, and {len(self.classes)} classes "
+            f"from {self.n_labelled} labelled documents. {verdict}: noise {chosen.noise:g}, "
+            f"shrinkage {chosen.shrinkage:g}, {len(self.dcot.prototypes)} prototypes, features: "
             f"{chosen.features}{self._embedding_text()}. {self.estimate.sentence()}"
         )
 
     def _embedding_text(self) -> str:
         if self.embedding is not None:
             return f", and {self.embedding.describe()}"
-        tried = any(row["embedding"] for row in self.cv_results["params"])
-        return ", without the embedding, which did not help" if tried else ""
+        return ", without the embedding, which did not help" if self.had_vectors else ""
 
 
 @dataclass(frozen=True)
@@ -198,8 +200,8 @@ class _Training:
     ``weights`` are those in the linear classifier, followed by those of seed words; ``counts`` the
     weights of documents without class weights; ``judged`` the positions of the documents that
     candidates are evaluated on; ``pool`` the positions of unlabelled documents to predict and learn
-    from; ``rows``, ``pool_rows`` and ``sampled_rows`` the positions of the labelled documents, of
-    these, and of some documents of both kinds in the input.
+    from; ``rows`` and ``pool_rows`` the positions of the labelled documents and of these in the
+    input.
     """
 
     X: Matrix
@@ -211,7 +213,6 @@ class _Training:
     pool: Array
     rows: Array
     pool_rows: Array
-    sampled_rows: Array
     n_labelled: int
     seeds: Seeds | None
 
@@ -264,15 +265,15 @@ def fit_classifier(
     source : vectors of the documents, to use in addition
     seeds : seed words, which are used to fit the classifier
     """
-    training = _prepare(X, labels, weights, options, seeds)
+    embedding, vectors, added = None, None, None
+    if source is not None:
+        embedding, vectors = _learned_vectors(source, labels, weights, X.shape[0])
+    training = _prepare(X, labels, weights, options, seeds, vectors)
     labelled = Documents(training.X[training.labels.labelled])
     pool = Documents(training.X[training.pool])
-    embedding, added = None, None
-    if source is not None:
-        wanted = np.union1d(training.rows, training.sampled_rows)
-        embedding, vectors = source.learn(wanted)
-        labelled = replace(labelled, vectors=vectors[np.searchsorted(wanted, training.rows)])
-        pool = replace(pool, vectors=vectors[np.searchsorted(wanted, training.pool_rows)])
+    if vectors is not None:
+        labelled = replace(labelled, vectors=vectors(training.rows))
+        pool = replace(pool, vectors=vectors(training.pool_rows))
     judged = training.with_seeds(labelled)[training.used]
     if embedding is not None and judged.vectors is not None:
         unit = embedding.features(judged.vectors)
@@ -300,7 +301,8 @@ def fit_classifier(
         embedding = replace(embedding, weight=weight) if weight else None
     if embedding is None:
         labelled, pool = Documents(labelled.terms), Documents(pool.terms)
-    return _finish(training, labelled, pool, selection, embedding, options, n_documents)
+    had = source is not None
+    return _finish(training, labelled, pool, selection, embedding, had, options, n_documents)
 
 
 def refit_classifier(
@@ -312,7 +314,8 @@ def refit_classifier(
     seeds: Seeds | None = None,
 ) -> FittedClassifier:
     """Fit the linear classifier again, with the same representation."""
-    training = _prepare(documents.terms, labels, weights, options, seeds)
+    vectors = None if documents.vectors is None else documents.vectors.__getitem__
+    training = _prepare(documents.terms, labels, weights, options, seeds, vectors)
     labelled, pool = documents[training.rows], documents[training.pool_rows]
     parts = fitted.features(training.with_seeds(labelled)[training.used])
     ridge = KernelRidge.fit(
@@ -322,8 +325,19 @@ def refit_classifier(
         judged=len(training.judged),
     )
     selection = SelectionResult([fitted.candidate], [ridge], 0, fitted.dcot)
-    n_documents = fitted.n_documents
-    return _finish(training, labelled, pool, selection, fitted.embedding, options, n_documents)
+    embedding, had, n_documents = fitted.embedding, fitted.had_vectors, fitted.n_documents
+    return _finish(training, labelled, pool, selection, embedding, had, options, n_documents)
+
+
+def _learned_vectors(
+    source: VectorSource, labels: Labels, weights: Array | None, n: int
+) -> tuple[Embedding, Callable[[Array], Array]]:
+    """The embedding, and its vectors of the labelled and the sampled documents, by row."""
+    counted = np.arange(n) if weights is None else np.flatnonzero(weights)
+    labelled = np.intersect1d(labels.labelled, counted)
+    wanted = np.union1d(labelled, counted[evenly_spaced(len(counted))])
+    embedding, vectors = source.learn(wanted, None if weights is None else weights[wanted])
+    return embedding, lambda rows: vectors[np.searchsorted(wanted, rows)]
 
 
 def _prepare(
@@ -332,16 +346,25 @@ def _prepare(
     weights: Array | None,
     options: ClassifierOptions,
     seeds: Seeds | None,
+    vectors: Callable[[Array], Array] | None,
 ) -> _Training:
     places = np.arange(X.shape[0])
     if weights is not None and not weights.all():
         places = np.flatnonzero(weights)
-        X, labels, weights = without_zeros(X, labels, weights)
+        seeded = None if seeds is None else seeds.targets
+        X, labels, weights, present = without_zeros(X, labels, weights, seeded)
+        seeds = None if seeds is None else replace(seeds, targets=seeds.targets[:, present])
     check_enough(labels, 0 if seeds is None else len(seeds))
     sampled = evenly_spaced(X.shape[0])
     pool = np.setdiff1d(sampled, labels.labelled)
     label_weights = np.ones(len(labels.labelled)) if weights is None else weights[labels.labelled]
-    first, counts = without_duplicates(X[labels.labelled], labels.targets, label_weights)
+    first, counts = without_duplicates(
+        X[labels.labelled],
+        labels.targets,
+        label_weights,
+        None if vectors is None else vectors(places[labels.labelled]),
+    )
+    check_distinct(len(first), 0 if seeds is None else len(seeds))
     labels, n_labelled = labels.take(first), len(labels.labelled)
     learned, label_weights = labels, counts
     if seeds is not None:  # a word has the weight of a document
@@ -364,7 +387,6 @@ def _prepare(
         pool,
         rows,
         places[pool],
-        places[sampled],
         n_labelled,
         seeds,
     )
@@ -381,6 +403,7 @@ def _finish(
     pool: Documents,
     selection: SelectionResult,
     embedding: Embedding | None,
+    had_vectors: bool,
     options: ClassifierOptions,
     n_documents: int,
 ) -> FittedClassifier:
@@ -419,6 +442,7 @@ def _finish(
         dcot=selection.fitted,
         candidate=selection.best,
         embedding=embedding,
+        had_vectors=had_vectors,
         classes=labels.classes,
         kind=labels.kind,
         coef=np.ascontiguousarray(linear.coef, dtype=selection.fitted.dtype),
@@ -428,9 +452,14 @@ def _finish(
         estimator=linear.estimator,
         temperature=temperature,
         calibrated=calibrated,
-        estimate=estimate(by_fold, tfidf, targets, exclusive, options.random_state),
+        estimate=estimate(by_fold, tfidf, targets, counts, exclusive, options.random_state),
         reliability=_reliability(chance, targets, counts, exclusive),
-        cv_results=cv_results(selection, labels.targets[training.judged], exclusive),
+        cv_results=cv_results(
+            selection,
+            labels.targets[training.judged],
+            training.counts[training.judged],
+            exclusive,
+        ),
         best_index=selection.best_index,
         n_documents=n_documents,
         n_labelled=training.n_labelled,

@@ -15,6 +15,7 @@ from dcot.classifier.calibration import probabilities
 from dcot.classifier.fit import FittedClassifier
 from dcot.errors import InvalidInputError
 from dcot.runtime.extras import require
+from dcot.runtime.frames import series
 
 Array = NDArray[Any]
 
@@ -42,11 +43,12 @@ class LabelIssues:
     def to_frame(self, classes: Array) -> Any:
         """A polars frame with a row for each document."""
         pl = require("polars", "tables")
+        names = series(classes.tolist())
         return pl.DataFrame(
             {
                 "document": self.positions.astype(np.int64),
-                "label": classes[self.given].tolist(),
-                "suggested": classes[self.predicted].tolist(),
+                "label": names.gather(self.given),
+                "suggested": names.gather(self.predicted),
                 "label_probability": self.given_probability,
                 "suggested_probability": self.predicted_probability,
             }

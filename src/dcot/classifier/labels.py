@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -21,6 +22,7 @@ Array = NDArray[Any]
 
 EXCLUSIVE = ("single", "soft")  # kinds of labels with exactly one class per document
 LEAST_WEIGHT = 1e-9  # of a class; and one over it is the largest
+SAME_VECTOR = 1e-4  # vectors of copies differ by less than this, relative to their length
 _SUM_TOLERANCE = 1e-3  # of the probabilities of a document
 
 
@@ -61,6 +63,10 @@ def read_labels(y: Any, n: int, mark: Any = -1) -> Labels:
     >>> read_labels(["oil", None, "grain", ""], 4).labelled
     array([0, 2])
     """
+    if is_set(mark):
+        raise InvalidParameterError(
+            f"unlabelled_label must be one label, or None, got {mark!r:.80}"
+        )
     values = label_values(y)
     if len(values) != n:
         raise InvalidInputError(
@@ -148,7 +154,13 @@ def _array_values(y: Array) -> list[Any] | Array:
         y = y.ravel()
     if y.ndim > 2 or y.ndim == 0:
         raise InvalidInputError(f"y must have one or two dimensions, got {y.ndim}")
-    return y if y.ndim == 2 else list(y)
+    if y.ndim == 1:
+        return list(y)
+    if y.dtype == object:  # numbers with missing values
+        rows = [[np.nan if is_missing(value, None) else value for value in row] for row in y]
+        with suppress(TypeError, ValueError):
+            return np.array(rows, dtype=np.float64)
+    return y
 
 
 def is_set(value: Any) -> bool:
@@ -185,7 +197,8 @@ def _as_array(names: list[Any]) -> Array:
             "y has labels that end in NUL, which an array of texts cannot hold: remove it, as in "
             "label.rstrip('\\0')"
         )
-    found = np.asarray(names)
+    # plain texts: those of an Enum have a length and a text that do not go together
+    found = np.asarray([str.__str__(name) if isinstance(name, str) else name for name in names])
     if found.dtype.kind == "f" and all(isinstance(name, Integral) for name in names):
         found = np.asarray(names, dtype=object)  # beyond 64 bits, or with a sign and 64 bits
     return found
@@ -208,27 +221,32 @@ def _check_kinds(values: Iterable[Any]) -> None:
 
 
 def _as_matrix(values: list[Any], mark: Any) -> Array | None:
-    """Rows of equal length with 0, 1 (and the mark), or probabilities, as a matrix; else None."""
+    """Rows of equal length with 0, 1 (and the mark), or probabilities, as a matrix; else None.
+
+    Rows of unlabelled documents become NaN. Rows with one number are lists of one label.
+    """
     known = [not is_missing(value, mark) for value in values]
     kept = [value for value, there in zip(values, known, strict=True) if there]
     if not all(isinstance(value, list | tuple | np.ndarray) for value in kept):
         return None
     lengths = {len(value) for value in kept}
-    if len(lengths) != 1 or lengths == {0}:
+    if len(lengths) != 1 or lengths <= {0, 1}:
         return None
     array = np.asarray(kept)
-    if array.dtype.kind == "f" and (np.rint(array) != array).any():
-        found = np.full((len(values), array.shape[1]), np.nan)
-        found[known] = array
-        return found
-    if array.dtype.kind in "iufb" and all(known) and np.isin(array, [0, 1, mark]).all():
+    shares = array.dtype.kind == "f" and bool((np.rint(array) != array).any())
+    if array.dtype.kind not in "iufb" or not (shares or np.isin(array, [0, 1, mark]).all()):
+        return None
+    if all(known):
         return array
-    return None
+    found = np.full((len(values), array.shape[1]), np.nan)
+    found[known] = array
+    return found
 
 
 def _soft(y: Array, columns: Any, mark: Any) -> Labels | None:
-    """Read rows of probabilities; None if all values are 0 or 1.
+    """Read rows of probabilities; None if all values are 0 or 1, as in an indicator matrix.
 
+    If columns have names and each row has a single 1, these are probabilities that are certain.
     The names of the columns are the classes, else their numbers. A row of NaN, or of the mark, is
     that of an unlabelled document.
     """
@@ -236,9 +254,9 @@ def _soft(y: Array, columns: Any, mark: Any) -> Labels | None:
         return None
     missing = np.isnan(y).all(axis=1) | (not isinstance(mark, str) and (y == mark).all(axis=1))
     kept = y[~missing].astype(np.float64)
-    if np.isin(kept, [0, 1]).all():
-        return None
     sums = kept.sum(axis=1)
+    if np.isin(kept, [0, 1]).all() and (columns is None or (sums != 1).any()):
+        return None
     bad = ~((kept >= 0).all(axis=1) & (np.abs(sums - 1) <= _SUM_TOLERANCE))
     if bad.any():
         place = int(np.flatnonzero(~missing)[bad.argmax()])
@@ -257,12 +275,14 @@ def _soft(y: Array, columns: Any, mark: Any) -> Labels | None:
 
 def _indicator(y: Array, mark: Any) -> Labels:
     marked = (y == mark).all(axis=1) if not isinstance(mark, str) else np.zeros(len(y), dtype=bool)
+    if y.dtype.kind == "f":
+        marked |= np.isnan(y).all(axis=1)
     labelled = np.flatnonzero(~marked)
     kept = y[labelled]
     if kept.dtype.kind not in "iufb" or not np.isin(kept, [0, 1]).all():
         raise InvalidInputError(
             "y with two dimensions must be an indicator matrix of 0 and 1 (an unlabelled document "
-            f"has {mark!r} in every column)"
+            f"has {mark!r} or NaN in every column)"
         )
     return Labels(labelled, np.where(kept > 0, 1.0, -1.0), np.arange(y.shape[1]), "indicator")
 
@@ -330,18 +350,35 @@ def check_enough(labels: Labels, n_seeds: int = 0) -> None:
         raise InvalidInputError(f"at least two labelled documents are needed, got {count}")
 
 
+def check_distinct(count: int, n_seeds: int) -> None:
+    """Raise an error if all labelled documents are copies of one."""
+    if count + n_seeds < 2:
+        raise InvalidInputError(
+            "all labelled documents have the same words and labels: give labels to at least two "
+            "different documents"
+        )
+
+
 # -- weights ------------------------------------------------------------------------------------
 
 
-def without_zeros(X: Matrix, labels: Labels, weights: Array) -> tuple[Matrix, Labels, Array]:
-    """Leave out documents with weight zero."""
+def without_zeros(
+    X: Matrix, labels: Labels, weights: Array, seeded: Array | None
+) -> tuple[Matrix, Labels, Array, Array]:
+    """Leave out documents with weight zero, and classes that only these have.
+
+    ``seeded`` are the targets of seed words, whose classes are kept. The last value is a mask of
+    the classes that are kept.
+    """
     kept = weights > 0
     place = np.cumsum(kept) - 1
     counted = kept[labels.labelled]
     rows, targets = place[labels.labelled[counted]], labels.targets[counted]
     present = (targets > -1).any(axis=0) | (not labels.exclusive)
+    if seeded is not None:
+        present = present | (seeded > -1).any(axis=0)
     labels = Labels(rows, targets[:, present], labels.classes[present], labels.kind)
-    return X[kept], labels, weights[kept]
+    return X[kept], labels, weights[kept], np.asarray(present)
 
 
 def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Array:
@@ -385,10 +422,13 @@ def _check_class_weights(class_weight: Mapping[Any, Any]) -> None:
             )
 
 
-def without_duplicates(rows: Any, targets: Array, weights: Array) -> tuple[Array, Array]:
+def without_duplicates(
+    rows: Any, targets: Array, weights: Array, vectors: Array | None = None
+) -> tuple[Array, Array]:
     """Positions of distinct labelled documents, and the weight of all copies of each.
 
-    Copies of a document are left out together, so that leave-one-out is not too optimistic.
+    Copies of a document are left out together, so that leave-one-out is not too optimistic. They
+    have the same terms, the same targets and, if there are any, the same vectors.
     """
     keys: dict[bytes, int] = {}
     member = np.empty(len(targets), dtype=np.intp)
@@ -399,8 +439,31 @@ def without_duplicates(rows: Any, targets: Array, weights: Array) -> tuple[Array
         else:
             key = rows[i].tobytes()
         member[i] = keys.setdefault(key + b"|" + targets[i].tobytes(), len(keys))
-    _, first = np.unique(member, return_index=True)
-    return first, np.bincount(member, weights=weights)
+    if vectors is not None:
+        member = _with_equal_vectors(member, vectors)
+    _, first, member = np.unique(member, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # as the documents were given
+    return first[order], np.bincount(member, weights=weights)[order]
+
+
+def _with_equal_vectors(member: Array, vectors: Array) -> Array:
+    """Divide groups of documents further, by their vectors.
+
+    The vectors of copies differ by rounding if an encoder read them in different batches. So
+    documents are sorted along a random direction, where copies are neighbours, and compared.
+    """
+    rows = np.flatnonzero(np.bincount(member)[member] > 1)
+    if not len(rows):
+        return member
+    direction = np.random.default_rng(0).standard_normal(vectors.shape[1])
+    rows = rows[np.lexsort((vectors[rows] @ direction, member[rows]))]
+    ordered = vectors[rows].astype(np.float64)
+    steps = np.linalg.norm(np.diff(ordered, axis=0), axis=1)
+    equal = steps <= SAME_VECTOR * np.linalg.norm(ordered[1:], axis=1)
+    new = np.append(True, (np.diff(member[rows]) > 0) | ~equal)
+    found = member.copy()
+    found[rows] = len(member) + np.cumsum(new)
+    return found
 
 
 # -- scoring ------------------------------------------------------------------------------------
@@ -453,22 +516,15 @@ def _most_probable(known: Labels, columns: Any, classes: Array) -> Array:
 
 
 def _indicator_hits(values: Any, predicted: Array, mark: Any) -> tuple[Array, Array]:
-    try:
-        truth = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        truth = np.empty(len(values), dtype=object)
-    if truth.shape != predicted.shape:
+    truth = values if isinstance(values, np.ndarray) else _as_matrix(values, mark)
+    if truth is None or truth.shape != predicted.shape:
         raise InvalidInputError(
-            f"y has shape {truth.shape}, expected {predicted.shape}: a row per document and a "
-            "column per class"
+            f"y has {'other rows' if truth is None else f'shape {truth.shape}'}, expected "
+            f"{predicted.shape}, as in fit: a row of 0 and 1 per document, a column per class"
         )
-    labelled = ~(truth == mark).all(axis=1)
-    if not ((truth == 0) | (truth == 1))[labelled].all():
-        raise InvalidInputError(
-            "y must be an indicator matrix of 0 and 1, as in fit (an unlabelled document has "
-            f"{mark!r} in every column)"
-        )
-    return labelled, (truth == predicted).all(axis=1)[labelled]
+    known = _indicator(truth, mark)
+    labelled = np.isin(np.arange(len(truth)), known.labelled)
+    return labelled, ((known.targets > 0) == (predicted > 0)[labelled]).all(axis=1)
 
 
 def _same_members(one: Any, other: Any) -> bool:

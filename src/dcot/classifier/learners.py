@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -71,9 +72,20 @@ def check_estimator(kind: Any) -> None:
         raise InvalidParameterError(
             f"estimator must be a classifier, and {type(kind).__name__} is a regressor"
         )
+    if _has_l1(kind.get_params()):
+        raise InvalidParameterError(
+            f"estimator {kind!r} has an L1 penalty, which depends on the basis of the features, "
+            "and the classifier learns in a rotated one: use an L2 penalty, or fit it to "
+            "model.transform(documents)"
+        )
     # Of scikit-learn's estimators it is known, of others it turns out when they are fitted.
     if type(kind).__module__.startswith("sklearn.") and not _is_linear(kind):
         raise _not_linear(kind)
+
+
+def _has_l1(parameters: dict[str, Any]) -> bool:
+    penalty, share = parameters.get("penalty", "l2"), parameters.get("l1_ratio")
+    return penalty in ("l1", "elasticnet") or (penalty not in ("l2", None) and bool(share))
 
 
 def _is_linear(estimator: Any) -> bool:
@@ -193,7 +205,9 @@ def _tuned(
     folds = min(FOLDS, int(np.bincount(y).min()))
     if folds < 2:
         return estimator
-    seed = random_state if isinstance(random_state, int | None) else None
+    seed = (
+        random_state if isinstance(random_state, Integral | None) else random_state.randint(2**31)
+    )
     cv = StratifiedKFold(folds, shuffle=True, random_state=seed)
     search = GridSearchCV(estimator, {"C": STRENGTHS_C}, cv=cv, n_jobs=n_jobs, refit=False)
     search.fit(span, y, **_weighing(estimator, weights))
@@ -271,7 +285,7 @@ def _weights_of(fitted: Any, span: Array, n_classes: int) -> tuple[Array, Array]
     w, b = np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_)
     if len(w) == 1:
         w, b = np.vstack([-w, w]), np.concatenate([-b, b])
-    same = len(w) == n_classes
+    same = w.shape == (n_classes, span.shape[1])
     if same and hasattr(fitted, "decision_function"):
         own, found = fitted.decision_function(span), span @ w.T + b
         found = found[:, 1] if np.ndim(own) == 1 else found

@@ -18,6 +18,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dcot.classifier.embedding import (
+    FROM_WORDS,
+    WORDLLAMA,
     Documents,
     Embedding,
     as_encoder,
@@ -56,14 +58,14 @@ from dcot.classifier.suggestion import first_rows, suggest_rows
 from dcot.core.centred import Matrix, as_documents, check_given, precision
 from dcot.core.fit import FittedDCoT, check_weights
 from dcot.core.fit import fit as fit_dcot
-from dcot.core.options import check_seed
+from dcot.core.options import check_choice, check_flag, check_seed
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
-from dcot.estimator import DCoT
+from dcot.estimator import DCoT, refuse_sparse_frame
 from dcot.explain import Meaning, Readable, Reader
 from dcot.persistence import Contents
 from dcot.persistence.contents import setting
 from dcot.persistence.saving import Saveable, build, decode_parameters, encode_parameters
-from dcot.runtime.progress import progress_for
+from dcot.runtime.progress import progress_for, silent
 from dcot.runtime.resources import parse_bytes
 from dcot.text.inputs import Texts, as_texts, is_text, refuse_table_of_texts
 from dcot.text.pipeline import TextPipeline
@@ -246,6 +248,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         """
         encoder = None if self.embedding is None else as_encoder(self.embedding)
         embedded = vectors is not None or self.embedding is not None
+        if not embedded:
+            self._warn_of_lost_vectors()
         pipeline, dcot, options = self._options(embedded)
         if is_text(documents):
             texts = as_texts(documents)
@@ -340,8 +344,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if seed_words is not None:
             labels, seeds = read_seeds(seed_words, labels, self._weigh_words, self._encode_words)
         weights = check_weights(sample_weight, len(read))
-        embedded = any(row["embedding"] for row in fitted.cv_results["params"])
-        options = self._options(embedded)[-1]
+        options = self._options(fitted.had_vectors)[-1]
         found = refit_classifier(fitted, read, labels, weights, options, seeds)
         return self._store(found, self.vectorizer_, self.dcot_)
 
@@ -349,14 +352,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         self, embedded: bool = False
     ) -> tuple[TextPipeline | None, DCoT, ClassifierOptions]:
         """The text pipeline, the DCoT to fit, and the parameters, all checked."""
-        if self.selection not in ("loo", "none"):
-            raise InvalidParameterError(
-                f"selection must be 'loo' or 'none', got {self.selection!r}"
-            )
-        if not isinstance(self.self_training, bool | np.bool_):
-            raise InvalidParameterError(
-                f"self_training must be True or False, got {self.self_training!r}"
-            )
+        check_choice("selection", self.selection, ("loo", "none"))
+        check_flag("self_training", self.self_training)
         check_estimator(self.estimator)
         check_seed(self.random_state)
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or not self.n_jobs):
@@ -371,8 +368,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         base = base_options(dcot, [candidate.features for candidate in tried])
         if self.memory_limit is not None:
             base = replace(base, memory_limit=parse_bytes(self.memory_limit))
-        if self.verbose:
-            base = replace(base, progress=progress_for(True))
+        own = progress_for(self.verbose)
+        if own is not silent:
+            base = replace(base, progress=own)
         return (
             pipeline,
             dcot,
@@ -387,6 +385,17 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                 self.n_jobs,
                 self.random_state,
             ),
+        )
+
+    def _warn_of_lost_vectors(self) -> None:
+        """A loaded classifier uses its vectors, but ``fit`` needs the encoder or the table."""
+        learned = self.__dict__.get("_learned")
+        if learned is None or learned.labelled_rows is not None or learned.embedding is None:
+            return
+        warnings.warn(
+            f"the classifier was loaded with {learned.embedding.describe()}, and fit learns "
+            "without them: set embedding, or give vectors; refit keeps them",
+            stacklevel=3,
         )
 
     def _parts(self) -> tuple[TextPipeline | None, DCoT, FittedDCoT | None]:
@@ -449,11 +458,13 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     def _read(self, documents: Any, vectors: Any = None) -> Documents:
         """Convert documents to terms and vectors, as in ``fit``."""
-        embedding = self._fitted().embedding
+        fitted, embedding = self._fitted(), self._fitted().embedding
         if embedding is None:
+            if not fitted.had_vectors:
+                refuse_vectors(vectors, "this classifier was fitted without vectors")
             return Documents(self._read_terms(documents))
         if embedding.table is not None:
-            refuse_vectors(vectors)
+            refuse_vectors(vectors, FROM_WORDS)
             X = self._read_terms(documents)
             return Documents(X, np.asarray(X @ embedding.table))
         k = len(embedding.mean)
@@ -498,20 +509,19 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                 "the classifier was fitted on vectors given with the documents, of "
                 f"{len(fitted.mean)} dimensions: give those of these documents too, as vectors="
             )
-        found = fitted.available()
-        self._learned = replace(self._learned, embedding=found)
-        return found
+        return fitted.available()
 
     def _attach_encoder(self, encoder: Any) -> Self:
         """Set the encoder of a loaded classifier, after checking that it is the same one.
 
         Users call ``dcot.load(folder, embedding=encoder)``.
         """
-        fitted = self._fitted().embedding
-        if fitted is None:
+        fitted = self._fitted()
+        if fitted.embedding is not None:
+            self._learned = replace(fitted, embedding=fitted.embedding.with_encoder(encoder))
+        elif not fitted.had_vectors or as_encoder(encoder) is None:
             raise no_encoder()
-        self._learned = replace(self._learned, embedding=fitted.with_encoder(encoder))
-        self.embedding = encoder
+        self.embedding = encoder  # for the next fit, if this one has left it out
         return self
 
     def _validated(self, X: Any, reset: bool) -> Any:
@@ -550,10 +560,12 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
         >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
         >>> model.transform(["opec"]).shape
-        (1, 16)
+        (1, 17)
         """
         fitted, read = self._fitted(), self._read(documents, vectors)
         features = fitted.dcot.representation.transform(read.terms)
+        if sp.issparse(features):
+            refuse_sparse_frame(self)
         if fitted.embedding is None or read.vectors is None:
             return features
         beside = fitted.embedding.features(read.vectors).astype(features.dtype, copy=False)
@@ -574,7 +586,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
         >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
         >>> model.get_feature_names_out()[:2].tolist()
-        ['dcot1_and', 'dcot1_corn']
+        ['lsi0', 'dcot1_and']
         """
         self._fitted()
         model = self.dcot_ if self.vectorizer_ is None else self.vectorizer_
@@ -807,7 +819,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         ModelNotFittedError
             If the classifier is not fitted.
         InvalidInputError
-            If no document has a label, or ``y`` does not have one entry per document.
+            If no document has a label (and a weight), or ``y`` does not have one entry per
+            document.
 
         Examples
         --------
@@ -823,6 +836,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if not labelled.any():
             raise InvalidInputError("no document has a label to score it by")
         weights = check_weights(sample_weight, len(labelled))
+        if weights is not None and not weights[labelled].any():
+            raise InvalidInputError("all documents with a label have weight zero")
         return float(np.average(right, weights=None if weights is None else weights[labelled]))
 
     # -- reading the model ------------------------------------------------------------------
@@ -1016,8 +1031,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         --------
         >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
         >>> model = DCoTClassifier().fit(texts, ["oil", "oil", "grain", "grain"])
-        >>> model.summary()[:35]
-        'Learned from 4 documents, 4 of them'
+        >>> model.summary()[:34]
+        'Learned words from 4 documents, an'
         """
         return self._fitted().summary()
 
@@ -1102,7 +1117,10 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                 model.vectorizer = FrozenEstimator(dcot if vectorizer is None else vectorizer)
             else:
                 model.vectorizer = DCoTVectorizer(**decode_parameters(saved))
-        return model._store(read_classifier(contents, dcot._fitted()), vectorizer, dcot)
+        learned = read_classifier(contents, dcot._fitted())
+        if learned.embedding is not None and learned.embedding.name == WORDLLAMA:
+            model.embedding = WORDLLAMA
+        return model._store(learned, vectorizer, dcot)
 
     # -- scikit-learn -----------------------------------------------------------------------
 

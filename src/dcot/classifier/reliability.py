@@ -36,6 +36,11 @@ class Reliability:
     right: Array
     weights: Array
 
+    @property
+    def _one(self) -> float:
+        """The weight of a document: 1, or less if weights are small."""
+        return min(1.0, float(self.weights.mean()))
+
     @classmethod
     def of(cls, probabilities: Array, codes: Array, weights: Array) -> Reliability:
         """From held-out probabilities, documents × classes, and the classes of the documents."""
@@ -52,8 +57,8 @@ class Reliability:
         _check_share("abstain", accuracy)
         order = np.argsort(-self.best, kind="stable")
         best, weights = self.best[order], self.weights[order]
-        answered = np.cumsum(weights) + 1
-        errors = np.cumsum(weights * ~self.right[order]) + 1
+        answered = np.cumsum(weights) + self._one
+        errors = np.cumsum(weights * ~self.right[order]) + self._one
         last = np.append(best[1:] < best[:-1], True)  # equal probabilities are treated alike
         enough = np.flatnonzero(last & (errors <= (1 - accuracy) * answered * _ROUNDING))
         return float(best[enough[-1]]) if len(enough) else np.inf
@@ -66,7 +71,7 @@ class Reliability:
         _check_share("coverage", coverage)
         order = np.argsort(self.own, kind="stable")
         missed = np.cumsum(self.weights[order])
-        allowed = (1 - coverage) * (missed[-1] + 1) * _ROUNDING
+        allowed = (1 - coverage) * (missed[-1] + self._one) * _ROUNDING
         count = int(np.searchsorted(missed, allowed, side="right"))
         return float(self.own[order[count - 1]]) if count else 0.0
 

@@ -51,6 +51,7 @@ CLEAR_STANDARD_ERRORS = 3.0
 LSI_STANDARD_ERRORS = 1.0
 # So is the default weight of vectors: likelihoods tell weights apart better than squared errors.
 EMBEDDING_STANDARD_ERRORS = 2.0
+ROUNDING = 1e-5  # a smaller difference, relative to the error, says nothing
 # Number of labels from which x helps. Leave-one-out would select it with fewer labels.
 INPUT_FROM_LABELS = 1000
 
@@ -174,7 +175,10 @@ def candidates_for(
         "n_prototypes": [options.n_prototypes],
         "features": features,
     }
-    values = {name: tuple(dict.fromkeys([*start[name], *GRID[name]])) for name in start}
+    values = {
+        name: tuple(_plain(value) for value in dict.fromkeys([*start[name], *GRID[name]]))
+        for name in start
+    }
     values |= read_grid(grid) | {"embedding": (embedding,)}
     centre = Candidate(*(values[name][0] for name in GRID))
     bases = [centre]
@@ -210,7 +214,13 @@ def for_layers(
             "representation is used as it is: leave it out, or give a DCoTVectorizer that is not "
             "frozen"
         )
-    return [candidate for candidate in candidates if candidate.n_layers <= n_layers]
+    possible = [candidate for candidate in candidates if candidate.n_layers <= n_layers]
+    if not possible:
+        raise InvalidParameterError(
+            f"grid['features'] needs {candidates[0].n_layers} layers, but the frozen vectorizer "
+            f"has {n_layers}: choose other features, or fit it with more layers"
+        )
+    return possible
 
 
 def for_labels(candidates: Sequence[Candidate], n_labelled: int) -> list[Candidate]:
@@ -254,8 +264,13 @@ def read_grid(grid: Mapping[str, Sequence[Any]] | None) -> dict[str, tuple[Any, 
                 _CHECKS[name](value)
             except InvalidParameterError as error:
                 raise InvalidParameterError(f"grid[{name!r}]: {error}") from error
-        found[name] = tuple(dict.fromkeys(values))
+        found[name] = tuple(dict.fromkeys(_plain(value) for value in values))
     return found
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy as one of Python, which can be saved."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 # -- selection ----------------------------------------------------------------------------------
@@ -505,7 +520,8 @@ def best_of(losses: Array, weights: Array, standard_errors: float = CLEAR_STANDA
     """The candidate with the smallest error if it is clearly better than the first; else 0.
 
     ``losses`` are candidates × documents; the first candidate is the default. Another one has to
-    be better by more than ``standard_errors`` standard errors of the difference.
+    be better by more than ``standard_errors`` standard errors of the difference, and by more than
+    rounding.
     """
     share = weights / weights.sum()
     means = losses @ share
@@ -514,28 +530,34 @@ def best_of(losses: Array, weights: Array, standard_errors: float = CLEAR_STANDA
     gain = float(share @ difference)
     variance = float(share @ (difference - gain) ** 2)
     error = np.sqrt(variance / max(len(share) - 1, 1))
-    return best if gain > standard_errors * error else 0
+    return best if gain > max(standard_errors * error, ROUNDING * means[0]) else 0
 
 
-def cv_results(result: SelectionResult, targets: Array, exclusive: bool) -> dict[str, Any]:
+def cv_results(
+    result: SelectionResult, targets: Array, weights: Array, exclusive: bool
+) -> dict[str, Any]:
     """``cv_results_`` in the format of GridSearchCV, with leave-one-out scores.
 
-    Scores are NaN if there are no labelled documents.
+    ``weights`` say how often each document counts. Scores are NaN if there are no labelled
+    documents. ``std_test_error`` is the standard error of ``mean_test_error``.
     """
     rows = [asdict(candidate) for candidate in result.candidates]
     errors = np.array([ridge.error for ridge in result.ridges])
     scale = targets.shape[1] * np.sqrt(len(targets))
-    if not len(targets):
-        hits = [np.nan for _ in rows]
-    elif exclusive:
-        hits = [(r.held_out.argmax(1) == targets.argmax(1)).mean() for r in result.ridges]
-    else:
-        hits = [((r.held_out > 0) == (targets > 0)).mean() for r in result.ridges]
+    scores = [np.nan for _ in rows]
+    if len(targets):
+        hits = [
+            r.held_out.argmax(1) == targets.argmax(1)
+            if exclusive
+            else ((r.held_out > 0) == (targets > 0)).mean(axis=1)
+            for r in result.ridges
+        ]
+        scores = [np.average(hit, weights=weights) for hit in hits]
     results: dict[str, Any] = {"params": rows}
     for name in rows[0]:
         results[f"param_{name}"] = np.array([row[name] for row in rows], dtype=object)
     results["param_strength"] = np.array([ridge.strength for ridge in result.ridges])
-    results["mean_test_score"] = np.array(hits)
+    results["mean_test_score"] = np.array(scores)
     results["mean_test_error"] = errors
     spread = [ridge.losses.std() / scale if len(targets) else np.nan for ridge in result.ridges]
     results["std_test_error"] = np.array(spread)

@@ -65,6 +65,7 @@ def add_classifier(
         "candidates": fitted.cv_results["params"],
         "estimate": _estimate_settings(fitted.estimate),
         "embedding": add_embedding(contents, fitted.embedding),
+        "had_vectors": bool(fitted.had_vectors),
     }
     contents.arrays |= {
         "coef": fitted.coef,
@@ -171,6 +172,7 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
         dcot=dcot,
         candidate=candidate,
         embedding=embedding,
+        had_vectors=_had_vectors(settings, found),
         classes=classes,
         kind=kind,
         coef=coef,
@@ -190,6 +192,12 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
         labelled_rows=None,  # documents are not saved
         held_out=None,
     )
+
+
+def _had_vectors(settings: dict[str, Any], cv_results: dict[str, Any]) -> bool:
+    if "had_vectors" in settings:
+        return setting(settings, "had_vectors", bool)
+    return any(cv_results["param_embedding"])  # folders of before this was written
 
 
 def _classes(settings: dict[str, Any]) -> Array:

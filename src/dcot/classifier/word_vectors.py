@@ -81,6 +81,8 @@ def _checked(name: str, word: str, values: Any) -> Array:
 def _text_rows(path: Path, places: dict[str, int]) -> Iterator[tuple[int, Any]]:
     """Rows and their values, line by line; the values of other words are not parsed."""
     wanted = {word.encode(): row for word, row in places.items()}
+    starts = {word.split(b" ")[0] for word in wanted}
+    width = None
     with _opened(path) as file:
         for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE), b""), 1):
             if len(line) == _MAX_LINE or b"\0" in line:
@@ -89,12 +91,25 @@ def _text_rows(path: Path, places: dict[str, int]) -> Iterator[tuple[int, Any]]:
                     f"{_GENSIM}"
                 )
             word, *rest = line.split(None, 1)[:2] or [b""]
-            if number == 1:
-                if len(rest) == 1 and word.isdigit() and rest[0].strip().isdigit():
-                    continue  # the numbers of words and of dimensions
-                _numbers(path, number, rest)
+            if number == 1 and len(rest) == 1 and word.isdigit() and rest[0].strip().isdigit():
+                continue  # the numbers of words and of dimensions
+            if width is None:
+                width = len(_numbers(path, number, rest))
+            if word not in starts:
+                continue
+            values = rest[0].split() if rest else []
+            while len(values) > width and not _is_number(values[0]):  # a name of several words
+                word, values = word + b" " + values[0], values[1:]
             if word in wanted:
-                yield wanted[word], _numbers(path, number, rest)
+                yield wanted[word], _numbers(path, number, [b" ".join(values)])
+
+
+def _is_number(value: bytes) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(path: Path, line: int, rest: list[bytes]) -> list[float]:

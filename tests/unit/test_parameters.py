@@ -1,0 +1,61 @@
+"""Any object as any parameter: an error of ours, or it works."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer, SearchIndex
+from dcot.text import TermCounter, TermWeighting
+
+TEXTS = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat", "opec", "corn"]
+LABELS = ["oil", "oil", "grain", "grain", None, None]
+X = np.random.default_rng(0).poisson(0.7, (30, 12)).astype(float)
+VALUES = [np.array([1, 2]), np.array([]), np.array(["a", "b"]), object(), 5.0, b"x", {}, []]
+USES = {
+    DCoT: lambda model: [
+        lambda: model.fit(X),
+        lambda: model.fit(iter([X])),
+        lambda: hasattr(model, "partial_fit"),
+        lambda: model.noise_path(X, [0.5, 0.9]),
+    ],
+    DCoTVectorizer: lambda model: [
+        lambda: model.fit(TEXTS),
+        lambda: model.fit(iter(TEXTS)),
+        lambda: hasattr(model, "partial_fit"),
+    ],
+    DCoTClassifier: lambda model: [
+        lambda: model.fit(TEXTS, LABELS),
+        lambda: model.fit(X, [0, 1] * 15),
+        lambda: model.suggest(TEXTS, 2),
+    ],
+    SearchIndex: lambda model: [lambda: model.add(TEXTS), lambda: model.search("oil")],
+    TermCounter: lambda model: [lambda: model.fit(TEXTS)],
+    TermWeighting: lambda model: [lambda: model.fit(X)],
+}
+
+
+def names_of(kind):
+    """Of the parameters; those of its parts too, for a vectorizer."""
+    parts = [kind, DCoT, TermCounter, TermWeighting] if kind is DCoTVectorizer else [kind]
+    found = {name for part in parts for name in inspect.signature(part).parameters}
+    return sorted(found - {"parameters", "params", "kwargs", "scheme"})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in USES for name in names_of(kind)]
+)
+def test_any_object_as_any_parameter(kind, name, tmp_path):
+    for number, value in enumerate(VALUES):
+        with suppress(DcotError):
+            model = kind(**{name: value})
+            for use in USES[kind](model):
+                with suppress(DcotError):
+                    use()
+            if hasattr(model, "save"):
+                model.save(tmp_path / str(number))
+            repr(model)
