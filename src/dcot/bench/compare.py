@@ -128,8 +128,9 @@ def _task(
             + ", ".join(datasets.available())
         )
     columns = "text" if text is None else text
+    share = test_share if split is None else 0.0
     return task_of(
-        datasets.load_table(path, text=columns, label=label, split=split, test_share=test_share)
+        datasets.load_table(path, text=columns, label=label, split=split, test_share=share)
     )
 
 

@@ -111,7 +111,7 @@ def load_table(
         If there is no such file, or it cannot be read.
     InvalidParameterError
         If the ending of the file is unknown, a column is missing, ``test_share`` is out of
-        range, or the split has other values.
+        range or given together with ``split``, or the split has other values.
 
     Examples
     --------
@@ -123,6 +123,11 @@ def load_table(
     """
     from dcot.text.tables import ReadOptions, read_rows
 
+    if split is not None and test_share:
+        raise InvalidParameterError(
+            f"the column {split!r} gives the split, so test_share={test_share!r} would have no "
+            "effect: leave one of them out"
+        )
     file, ending = Path(path).expanduser(), Path(path).suffix.lower()
     if ending not in _KINDS:
         raise InvalidParameterError(

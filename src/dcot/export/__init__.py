@@ -64,7 +64,7 @@ def to_onnx(model: Model, path: str | os.PathLike[str]) -> None:
     OutOfMemoryError
         If the weights exceed 2 GB, the limit of an ONNX file.
     InvalidTypeError
-        If the model is not one of these.
+        If the model is not one of these, or has labels that are not strings, numbers or booleans.
     OutputError
         If the file cannot be written.
 
@@ -105,7 +105,7 @@ def to_numpy(model: Model, folder: str | os.PathLike[str]) -> None:
     InvalidParameterError
         If the model was fitted to a matrix.
     InvalidTypeError
-        If the model is not one of these.
+        If the model is not one of these, or has labels that are not strings, numbers or booleans.
     OutputError
         If a file cannot be written.
 
@@ -243,7 +243,7 @@ def _classifier(fitted: FittedClassifier | None) -> Part:
         return {}, {"classifier": None}
     arrays = {"weights": fitted.coef.T, "bias": fitted.intercept}
     settings: dict[str, Any] = {
-        "classes": fitted.classes.tolist(),
+        "classes": _labels(fitted.classes),
         "exclusive": fitted.exclusive,
         "temperature": float(fitted.temperature),
     }
@@ -257,3 +257,15 @@ def _classifier(fitted: FittedClassifier | None) -> Part:
         arrays |= {"vectors": beside.table, "vectors_mean": beside.mean}
         settings["vectors_weight"] = float(beside.weight)
     return arrays, {"classifier": settings}
+
+
+def _labels(classes: Array) -> list[Any]:
+    """Return the classes as JSON values."""
+    labels = [one.item() if isinstance(one, np.generic) else one for one in classes.tolist()]
+    for label in labels:
+        if not isinstance(label, str | int | float):  # a boolean is an integer
+            raise InvalidTypeError(
+                f"an exported model cannot hold the label {label!r:.60} "
+                f"({type(label).__name__}): fit with labels that are strings, numbers or booleans"
+            )
+    return labels

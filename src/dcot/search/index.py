@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dcot.classifier.embedding import Embedding, as_encoder, no_encoder, source_of
-from dcot.core.options import check_integer, check_number
+from dcot.core.options import check_flag, check_integer, check_number
 from dcot.errors import (
     InvalidInputError,
     InvalidParameterError,
@@ -147,6 +147,7 @@ class SearchIndex(Saveable):
         self.model = model
         self.share = share_of_meaning(hybrid)
         self.layer = None if layer is None else int(layer)
+        check_flag("store_texts", store_texts)
         self.store_texts = bool(store_texts)
         self.k1, self.b = float(k1), float(b)
         self.embedding = embedding
@@ -226,7 +227,10 @@ class SearchIndex(Saveable):
         return len(self._snapshot)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str | int) and name in self._snapshot.records.rows
+        try:
+            return check_id(name) in self._snapshot.records.rows
+        except InvalidTypeError:
+            return False
 
     @property
     def ids(self) -> list[Id]:

@@ -7,7 +7,7 @@ reads only the records it shows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -236,7 +236,8 @@ def allowed_rows(where: Any, records: Records, live: Array) -> Array:
     if callable(where):
         return _by_condition(where, records, live)
     if isinstance(where, Mapping):
-        allowed = _by_condition(lambda entry: _fits(entry, where), records, live)
+        wanted = {key: _Wanted(value) for key, value in where.items()}
+        allowed = _by_condition(lambda entry: _fits(entry, wanted), records, live)
         if not allowed.any():
             _check_keys(where, records, live)
         return allowed
@@ -256,15 +257,43 @@ def _by_condition(condition: Callable[[Any], Any], records: Records, live: Array
     )
 
 
-def _fits(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether metadata has the wanted value, or one of several, for every key."""
-    for key, value in wanted.items():
-        if key not in entry:
-            return False
-        several = isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
-        if entry[key] != value and not (several and entry[key] in value):
-            return False
-    return True
+def _fits(entry: Mapping[str, Any], wanted: Mapping[str, _Wanted]) -> bool:
+    """Whether metadata has one of the wanted values, for every key."""
+    return all(key in entry and entry[key] in values for key, values in wanted.items())
+
+
+class _Wanted:
+    """The values that metadata may have for a key: the one given, or one of several.
+
+    Strings and numbers are looked up in a set, because there may be many; lists and dicts are
+    compared one by one.
+    """
+
+    def __init__(self, given: Any) -> None:
+        several = _is_several(given)
+        values = [_as_json(value) for value in given] if several else [_as_json(given)]
+        if several and not isinstance(given, Set):
+            values.append(values.copy())  # a list may also be the value itself; a set has no order
+        self.plain = {value for value in values if isinstance(value, Hashable)}
+        self.nested = [value for value in values if not isinstance(value, Hashable)]
+
+    def __contains__(self, value: Any) -> bool:
+        return value in (self.nested if isinstance(value, list | dict) else self.plain)
+
+
+def _is_several(value: Any) -> bool:
+    if isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0:
+        return False
+    return isinstance(value, Collection)
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value as metadata has it: lists in place of arrays and tuples."""
+    if isinstance(value, Mapping):
+        return {key: _as_json(one) for key, one in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [_as_json(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _check_keys(where: Mapping[str, Any], records: Records, live: Array) -> None:

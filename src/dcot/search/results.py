@@ -8,6 +8,7 @@ from html import escape
 from typing import Any, overload
 
 from dcot.runtime.extras import require
+from dcot.runtime.frames import as_text, series
 
 MAX_SHOWN = 20  # hits per query, and queries
 
@@ -229,7 +230,7 @@ def _frame(results: Sequence[Hits], numbered: bool = False) -> Any:
     ids: list[Any] = [hit.id for hit in hits]
     whole = bool(ids) and all(isinstance(name, int) and abs(name) < 2**63 for name in ids)
     columns["id"] = (
-        pl.Series(ids, dtype=pl.Int64) if whole else pl.Series(map(str, ids), dtype=pl.String)
+        pl.Series(ids, dtype=pl.Int64) if whole else pl.Series(map(as_text, ids), dtype=pl.String)
     )
     for name in ("score", "similarity", "bm25"):
         columns[name] = pl.Series([getattr(hit, name) for hit in hits], dtype=pl.Float64)
@@ -237,18 +238,9 @@ def _frame(results: Sequence[Hits], numbered: bool = False) -> Any:
         columns["text"] = pl.Series([hit.text for hit in hits], dtype=pl.String)
     for key in dict.fromkeys(key for hit in hits for key in hit.metadata or {}):
         values = [(hit.metadata or {}).get(key) for hit in hits]
-        name = key if key not in columns else f"metadata.{key}"
-        columns[name] = _series(values)
+        name = as_text(key)
+        columns[name if name not in columns else f"metadata.{name}"] = series(values)
     return pl.DataFrame(columns)
-
-
-def _series(values: list[Any]) -> Any:
-    """A column of metadata; as text if polars has no type for its values."""
-    pl = require("polars", "tables")
-    try:
-        return pl.Series(values)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        return pl.Series([None if value is None else str(value) for value in values])
 
 
 def _numbers(hit: Hit) -> tuple[float, ...]:

@@ -112,6 +112,7 @@ def test_quotation_marks_in_the_text(tmp_path: Path) -> None:
     [
         ({"text": "words"}, "no column 'words'.*'text'"),
         ({"text": "text", "label": "text", "split": "text"}, "values .'a b'.: expected train"),
+        ({"text": "text", "split": "text", "test_share": 0.2}, "'text' gives the split.*no effect"),
         ({"text": "text", "test_share": 1.0}, r"test_share must be in \[0, 1\)"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from dcot import (
     datasets,
     export,
 )
-from dcot.errors import OutputError
+from dcot.errors import InvalidTypeError, OutputError
 
 CORPUS = datasets.load("everyday")
 TEXTS = [*CORPUS.texts[::4], "Ça, c'est NAÏVE café!", ""]
@@ -166,6 +167,32 @@ def test_what_cannot_be_exported(tmp_path, monkeypatch):
     with pytest.raises(MissingExtraError, match=r"dcot\[onnx\]"):
         export.to_onnx(model, tmp_path / "a.onnx")
     assert not list(tmp_path.glob("*.onnx"))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [b"a", b"b"],
+        np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]"),
+        [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)],
+    ],
+)
+def test_labels_that_cannot_be_exported(labels, tmp_path):
+    texts = ["crude oil prices", "wheat harvest", "opec oil output", "corn and wheat"] * 3
+    model = DCoTClassifier(random_state=0).fit(texts, [labels[k % 2] for k in range(12)])
+    for write in (export.to_numpy, export.to_onnx):
+        with pytest.raises(InvalidTypeError, match="fit with labels that are strings"):
+            write(model, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("labels", [[1, 2], [True, False], [1.0, 2.0]])
+def test_labels_that_are_numbers(labels, tmp_path):
+    texts = ["crude oil prices", "wheat harvest", "opec oil output", "corn and wheat"] * 3
+    mixed = np.array([labels[k % 2] for k in range(12)], dtype=object)
+    scorer = scorer_of(DCoTClassifier(random_state=0).fit(texts, mixed), tmp_path)
+    assert scorer.classes == sorted(labels)
+    assert [type(label) for label in scorer.classes] == [type(labels[0])] * 2
 
 
 def test_one_text_is_not_a_list_of_letters(tmp_path):

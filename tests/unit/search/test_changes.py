@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -160,6 +162,39 @@ def test_spare_capacity_is_used_once():
     assert one.array[-1].tolist() == [7, 7, 7]
     assert other.array[-1].tolist() == [8, 8, 8]
     assert np.array_equal(vectors.array, before)
+
+
+def test_ids_are_looked_up_as_they_are_added():
+    index = SearchIndex().add(np.eye(3), ids=[np.int64(1), np.str_("a"), 0])
+    assert index.ids == [1, "a", 0]
+    for name in (1, np.int64(1), np.uint8(0), "a", np.str_("a")):
+        assert name in index
+    for name in (True, np.True_, False, 1.0, "1", None, b"a", [1], np.array([1])):
+        assert name not in index
+
+
+def test_filters_of_several_values_of_any_kind():
+    years, tags = [1987, 1988, 1989, 1990], [["a"], ["a", "b"], "a", [["c"]]]
+    entries = [{"year": year, "tags": tag} for year, tag in zip(years, tags, strict=True)]
+    index = SearchIndex().add(np.eye(4), metadata=entries)
+
+    def found(**where):
+        return sorted(index.search(np.ones(4), where=where).ids)
+
+    several = [1987, 1988]
+    for wanted in (several, np.array(several), pd.Series(several), pl.Series(several)):
+        assert found(year=wanted) == [0, 1]
+    for wanted in (set(several), {1987: "", 1988: ""}.keys(), range(1987, 1989)):
+        assert found(year=wanted) == [0, 1]
+    for wanted in (1987, np.int64(1987), np.array(1987), [np.int64(1987)]):
+        assert found(year=wanted) == [0]
+    assert found(tags={"a"}) == [2]  # the value itself, not a part of it
+    assert found(tags=["a"]) == [0, 2]  # the value, or one of several
+    for wanted in (["a", "b"], ("a", "b"), np.array(["a", "b"])):
+        assert found(tags=wanted) == [1, 2]
+    assert found(tags=[["a"], ("a", "b")]) == [0, 1]
+    assert found(tags=np.array([["c"]])) == [3]
+    assert found(tags={"a": 1}) == []
 
 
 def test_filters():

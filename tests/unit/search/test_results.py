@@ -87,6 +87,10 @@ def test_frames():
     assert frame.height == 4
     both = index.search(["oil", "unknown", "wheat"], k=2).to_frame()
     assert both["query"].to_list() == [0, 0, 2, 2]
+    odd = SearchIndex().add(np.eye(1), ids=["a\ud800"], metadata=[{"k\ud800": "b\ud800", "n": 1}])
+    assert odd.search(np.eye(1)).to_frame().select("id", "k\\ud800", "n").rows() == [
+        ("a\\ud800", "b\\ud800", 1)
+    ]
     names = SearchIndex().add(np.eye(2), ids=["a", 1]).search(np.eye(2)).to_frame()
     assert names["id"].to_list() == ["a", "1", "1", "a"]
     assert index.search([]).to_frame().height == 0
