@@ -80,10 +80,9 @@ def scores_of(truth: Sequence[Labels], predicted: Sequence[Labels], known: Seque
     Macro-F1 is the mean over the classes of the documents, and micro-F1 counts all pairs of
     document and label together. Classes and confusions have the most frequent first.
     """
-    from scipy.stats import binomtest
+    from dcot.classifier.estimate import wilson
 
-    hits = sum(a == b for a, b in zip(truth, predicted, strict=True))
-    interval = binomtest(hits, len(truth)).proportion_ci(method="wilson")
+    accuracy = sum(a == b for a, b in zip(truth, predicted, strict=True)) / len(truth)
     occurs = Counter(label for labels in truth for label in labels)
     claimed = Counter(label for labels in predicted for label in labels)
     right = Counter(label for a, b in zip(truth, predicted, strict=True) for label in a & b)
@@ -99,8 +98,8 @@ def scores_of(truth: Sequence[Labels], predicted: Sequence[Labels], known: Seque
     ]
     present = [score["f1"] for score in classes if score["documents"]]
     return {
-        "accuracy": hits / len(truth),
-        "accuracy_interval": [float(interval.low), float(interval.high)],
+        "accuracy": accuracy,
+        "accuracy_interval": list(wilson(accuracy, len(truth))),
         "macro_f1": sum(present) / len(present),
         "micro_f1": 2 * right.total() / (occurs.total() + claimed.total()),
         "classes": classes,

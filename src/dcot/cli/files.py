@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Columns = Mapping[str, Sequence[Any]]
 
+SEPARATOR = "|"  # between the labels of a document, in formats without lists
+_WITH_LISTS = (".parquet", ".jsonl", ".ndjson")
+
 # -- model folders ------------------------------------------------------------------------------
 
 
@@ -112,7 +115,12 @@ def check_place(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path, names: Sequence[str] = (), main: str = "features") -> Iterator[Writer]:
+def writing(
+    path: Path,
+    names: Sequence[str] = (),
+    main: str = "features",
+    separator: str = SEPARATOR,
+) -> Iterator[Writer]:
     """Open a file for writing in the format of its ending.
 
     Parameters
@@ -120,24 +128,54 @@ def writing(path: Path, names: Sequence[str] = (), main: str = "features") -> It
     path : the file
     names : names of the features
     main : what an ``.npy`` file holds: "features", or the name of a column
+    separator : joins several labels of a document, if the format has no lists
     """
     with atomic_file(path) as file:
-        writer = Writer(file, path.suffix.lower(), names, main)
+        writer = Writer(file, path.suffix.lower(), names, main, separator)
         yield writer
         writer.close()
+
+
+def keeps_lists(ending: str) -> bool:
+    """Whether files with this ending have lists; in others, several labels are one string."""
+    return ending in _WITH_LISTS
+
+
+def joined(value: Any, separator: str = SEPARATOR) -> Any:
+    """A list as one string, from which the same list can be read again; other values as they are.
+
+    >>> joined(["oil price", "crude oil"]), joined("oil price")
+    ('oil price|crude oil', 'oil price')
+    """
+    if not isinstance(value, list | tuple):
+        return value
+    parts = [str(one) for one in value]
+    text = separator.join(parts)
+    if parts != (text.split(separator) if text else []):
+        wrong = next((one for one in parts if not one or separator in one), text)
+        raise UserError(
+            f"{wrong!r:.100} cannot be among values that {separator!r} separates: write .jsonl or "
+            ".parquet, which keep lists, or give dcot predict another --label-separator"
+        )
+    return text
 
 
 class Writer:
     """Writes rows in batches: lines as they come, other formats at the end."""
 
-    def __init__(self, file: IO[bytes], ending: str, names: Sequence[str], main: str) -> None:
+    def __init__(
+        self, file: IO[bytes], ending: str, names: Sequence[str], main: str, separator: str
+    ) -> None:
         self.file, self.ending, self.names, self.main = file, ending, names, main
+        self.separator = separator
         self.columns: dict[str, list[Any]] = {}
         self.features: list[Any] = []
         self.first = True
 
     def write(self, columns: Columns, features: Any = None) -> None:
         """Add rows: columns of values, and a matrix of features."""
+        if not keeps_lists(self.ending):
+            columns = {name: self._flat(values) for name, values in columns.items()}
         if self.ending in _LINES:
             _LINES[self.ending](frame(columns, features, self.names), self.file, self.first)
             self.first = False
@@ -147,6 +185,12 @@ class Writer:
         if features is not None:
             self.features.append(features)
 
+    def _flat(self, values: Sequence[Any]) -> Sequence[Any]:
+        """A column in which every list has become one string."""
+        if not any(isinstance(value, list | tuple) for value in values):
+            return values
+        return [joined(value, self.separator) for value in values]
+
     def close(self) -> None:
         """Write the formats that are written at the end."""
         if self.ending in _WHOLE:
@@ -154,12 +198,8 @@ class Writer:
 
 
 def _write_csv(rows: pl.DataFrame, file: IO[bytes], first: bool, *, separator: str) -> None:
-    import polars as pl
-
-    lists = [name for name, kind in rows.schema.items() if kind == pl.List]
-    joined = [pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists]
     buffer = io.BytesIO()  # so that Python, and not polars, meets a full disk
-    rows.with_columns(joined).write_csv(buffer, include_header=first, separator=separator)
+    rows.write_csv(buffer, include_header=first, separator=separator)
     file.write(buffer.getbuffer())
 
 
@@ -229,8 +269,6 @@ def plain_array(values: Sequence[Any]) -> Any:
     """An array without objects, which would need pickle."""
     import numpy as np
 
-    if any(isinstance(value, list | tuple) for value in values):
-        values = [" ".join(map(str, value)) for value in values]
     found = np.array(values)
     return found if found.dtype.kind in "biufU" else np.array([str(value) for value in values])
 

@@ -15,7 +15,7 @@ from dcot.cli.files import (
     check_output,
     check_place,
     check_target,
-    load_vectorizer,
+    load_model,
     save_model,
     writing,
 )
@@ -25,7 +25,7 @@ from dcot.runtime.progress import documents_done
 from dcot.runtime.resources import format_bytes
 
 if TYPE_CHECKING:
-    from dcot import DCoTVectorizer
+    from dcot import DCoTClassifier, DCoTVectorizer
     from dcot.text import TextFiles
 
 EXAMPLES = {
@@ -211,9 +211,10 @@ def transform(
 ) -> None:
     """Turn documents into features.
 
-    A classifier gives the features that it selected, without those of an embedding. Documents are
-    read, transformed and written in batches, but a parquet or npz file is kept in memory until the
-    end. For a large corpus write .npy or a folder; after an interruption, the same command resumes.
+    A classifier gives the features that it selected, and the columns of its word vectors. Documents
+    are read, transformed and written in batches, but a parquet or npz file is kept in memory until
+    the end. For a large corpus write .npy or a folder; after an interruption, the same command
+    resumes.
     """
     folder = not output.suffix
     if folder:
@@ -222,16 +223,32 @@ def transform(
         check_output(output, [*corpus, str(model)])
     source = Corpus(corpus, reading, identifier=identifier)
     source.check()
-    vectorizer = load_vectorizer(model)
-    names = [str(name) for name in vectorizer.get_feature_names_out()]
-    vectorizer.set_output(transform="default")
-    sparse = vectorizer.dcot_.output in ("concat", "all") and vectorizer.dcot_.components_ is None
+    loaded = _load_features(model)
+    names = [str(name) for name in loaded.get_feature_names_out()]
+    sparse = loaded.dcot_.output in ("concat", "all") and loaded.dcot_.components_ is None
     if folder or (output.suffix == ".npy" and source.rereadable and not sparse):
-        total = _resumable(session, vectorizer, source, output, resume=not overwrite)
+        total = _resumable(session, loaded, source, output, resume=not overwrite)
     else:
-        total = _at_once(session, vectorizer, source, output, names)
+        total = _at_once(session, loaded, source, output, names)
     facts: dict[str, Any] = {"documents": total, "features": len(names), "output": str(output)}
     session.done(facts, f"Wrote {len(names):,} features of {total:,} documents to {output}.")
+
+
+def _load_features(path: Path) -> DCoTVectorizer | DCoTClassifier:
+    """A vectorizer, or a classifier if it has the columns of vectors, too."""
+    kinds = ("DCoTVectorizer", "DCoTClassifier")
+    found = load_model(path, *kinds, hint="make one with dcot fit")
+    if type(found).__name__ == "DCoTClassifier":
+        embedding = found._fitted().embedding
+        if embedding is None:
+            found = found.vectorizer_
+        elif embedding.table is None:
+            raise UserError(
+                f"{path} has features of {embedding.name}, which is not in the folder: load the "
+                "model in Python, with the vectors or the encoder, and call its transform"
+            )
+    loaded: DCoTVectorizer | DCoTClassifier = found.set_output(transform="default")
+    return loaded
 
 
 def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None:
@@ -253,12 +270,16 @@ def _check_folder(output: Path, identifier: str | None, overwrite: bool) -> None
 
 
 def _at_once(
-    session: Session, vectorizer: DCoTVectorizer, source: Corpus, output: Path, names: list[str]
+    session: Session,
+    model: DCoTVectorizer | DCoTClassifier,
+    source: Corpus,
+    output: Path,
+    names: list[str],
 ) -> int:
     progress, done = session.progress, 0
     with writing(output, names) as writer:
         for batch in source.batches():
-            writer.write({"id": batch.ids}, vectorizer.transform(batch.texts))
+            writer.write({"id": batch.ids}, model.transform(batch.texts))
             done += len(batch)
             documents_done(progress, "transform", done)
     progress("transform", 1.0)
@@ -266,7 +287,12 @@ def _at_once(
 
 
 def _resumable(
-    session: Session, vectorizer: DCoTVectorizer, source: Corpus, output: Path, *, resume: bool
+    session: Session,
+    model: DCoTVectorizer | DCoTClassifier,
+    source: Corpus,
+    output: Path,
+    *,
+    resume: bool,
 ) -> int:
     """Write features so that the same command can resume after an error or Ctrl-C.
 
@@ -280,11 +306,38 @@ def _resumable(
     else:
         texts = Once(batch.texts for batch in source.batches())
     try:
-        total: int = vectorizer.transform_to(
-            texts, output, overwrite=True, resume=resume, progress=session.progress
+        return _transform_to(
+            model, texts, output, overwrite=True, resume=resume, progress=session.progress
         )
     except KeyboardInterrupt:
         without = "" if resume else " without --overwrite"
         session.note(f"{output} is not complete: the same command{without} resumes it")
         raise
-    return total
+
+
+def _transform_to(
+    model: DCoTVectorizer | DCoTClassifier, texts: Any, output: Path, **options: Any
+) -> int:
+    """``transform_to`` of a vectorizer, and the same for a classifier with word vectors."""
+    from dcot import DCoTVectorizer
+    from dcot.stream.writing import fingerprint, write_features
+    from dcot.text.inputs import as_text_source
+
+    if isinstance(model, DCoTVectorizer):
+        return model.transform_to(texts, output, **options)
+    fitted, source = model._fitted(), as_text_source(texts, 0.0)
+    assert fitted.embedding is not None
+    assert model.vectorizer_ is not None
+    assert source is not None
+    names = model.get_feature_names_out().tolist()
+    columns = [fitted.embedding.mean, fitted.embedding.table, fitted.embedding.weight]
+    return write_features(
+        model.transform,
+        source,
+        output,
+        width=len(names),
+        dtype=fitted.dcot.dtype,
+        model=fingerprint(fitted.dcot, model.vectorizer_._fingerprint(), *columns),
+        names=names,
+        **options,
+    )

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from dcot.cli import options as o
 from dcot.cli.corpus import Batch, Corpus
 from dcot.cli.errors import UserError
-from dcot.cli.files import check_output, load_classifier, writing
+from dcot.cli.files import (
+    SEPARATOR,
+    check_output,
+    joined,
+    keeps_lists,
+    load_classifier,
+    writing,
+)
 from dcot.cli.session import Session, table
 from dcot.runtime.progress import documents_done
 from dcot.runtime.terminal import one_line
@@ -73,6 +80,13 @@ def predict(
             metavar="SHARE",
         ),
     ] = None,
+    label_separator: Annotated[
+        str,
+        o.option(
+            "Written between several labels of a document, in formats without lists.",
+            metavar="TEXT",
+        ),
+    ] = SEPARATOR,
     reading: o.Reading,
     identifier: o.Identifier = None,
     session: Session,
@@ -88,9 +102,10 @@ def predict(
     source = Corpus(corpus, reading, identifier=identifier, metadata=tuple(keep or ()))
     source.check()
     classifier = load_classifier(model)
+    _check_separator(session, output, classifier, label_separator)
     least = 0.0 if abstain is None else classifier._answer_from(abstain)
     progress, done, strange = session.progress, 0, 0
-    with _destination(session, output) as put:
+    with _destination(session, output, label_separator) as put:
         for batch in source.batches():
             columns = {"id": batch.ids} | _kept(batch, keep or [])
             found = predictions(classifier, batch.texts, top)
@@ -113,6 +128,17 @@ def predict(
     if output is not None:
         facts = {"documents": done, "output": str(output)}
         session.done(facts, f"Wrote predictions for {done:,} documents to {output}.")
+
+
+def _check_separator(
+    session: Session, output: Path | None, classifier: DCoTClassifier, separator: str
+) -> None:
+    """Refuse a separator that labels contain, before the work is done."""
+    if not separator:
+        raise UserError("--label-separator is empty: it must be at least one character, such as |")
+    lists = session.json if output is None else keeps_lists(output.suffix.lower())
+    if not lists and not classifier._fitted().exclusive:
+        joined([str(name) for name in classifier.classes_], separator)
 
 
 def _note_unknown(session: Session, unknown: int, documents: int, advice: str = "") -> None:
@@ -159,17 +185,19 @@ def predictions(classifier: DCoTClassifier, texts: list[str], top: int = 1) -> R
 
 
 @contextmanager
-def _destination(session: Session, output: Path | None) -> Iterator[Any]:
+def _destination(
+    session: Session, output: Path | None, separator: str = SEPARATOR
+) -> Iterator[Any]:
     """A function that writes rows: to a file, as JSON lines, as a table, or as plain lines."""
     if output is not None:
-        with writing(output, main="prediction") as writer:
+        with writing(output, main="prediction", separator=separator) as writer:
             yield lambda columns, texts: writer.write(columns)
     elif session.json:
         yield lambda columns, texts: _emit_rows(session, columns)
     elif sys.stdout.isatty():
         yield lambda columns, texts: _show_rows(session, columns, texts)
     else:
-        yield _Lines()
+        yield _Lines(separator)
 
 
 def _emit_rows(session: Session, columns: Rows) -> None:
@@ -202,7 +230,7 @@ def _others(columns: Rows) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as one cell; several labels are joined."""
+    """A value as one cell of a table for people."""
     if isinstance(value, list):
         return ", ".join(f"{one:.3f}" if isinstance(one, float) else str(one) for one in value)
     return value
@@ -211,16 +239,24 @@ def _plain(value: Any) -> Any:
 class _Lines:
     """Writes tab-separated lines for other programs; the first line has the names."""
 
-    first = True
+    def __init__(self, separator: str) -> None:
+        self.separator, self.first = separator, True
 
     def __call__(self, columns: Rows, texts: list[str]) -> None:
         if self.first:
             sys.stdout.write("\t".join(columns) + "\n")
             self.first = False
         for row in zip(*columns.values(), strict=True):
-            cells = (f"{value:.6g}" if isinstance(value, float) else _plain(value) for value in row)
+            cells = (joined(_short(value), self.separator) for value in row)
             sys.stdout.write("\t".join(" ".join(one_line(cell).split()) for cell in cells) + "\n")
         sys.stdout.flush()
+
+
+def _short(value: Any) -> Any:
+    """A number with few digits, or a list of them; other values as they are."""
+    if isinstance(value, list):
+        return [_short(one) for one in value]
+    return f"{value:.6g}" if isinstance(value, float) else value
 
 
 def suggest(
@@ -245,6 +281,7 @@ def suggest(
     source = Corpus(corpus, reading, labels, identifier)
     source.check()
     classifier = load_classifier(model)
+    separator = labels.label_separator or SEPARATOR
     documents = source.whole()
     given = source.checked_labels(documents)
     open_rows = [row for row, found in enumerate(given) if found is None]
@@ -252,12 +289,13 @@ def suggest(
         raise UserError(f"{source.name}: every document has a label, so none can be suggested")
     labelled = [row for row, found in enumerate(given) if found is not None]
     classifier.refit([documents.texts[row] for row in labelled], [given[row] for row in labelled])
+    _check_separator(session, output, classifier, separator)
     texts = [documents.texts[row] for row in open_rows]
     chosen = [int(one) for one in classifier.suggest(texts, min(k, len(texts)))]
     chosen_texts = [texts[one] for one in chosen]
     columns = {"id": [documents.ids[open_rows[one]] for one in chosen]}
     columns |= predictions(classifier, chosen_texts)
-    with _destination(session, output) as put:
+    with _destination(session, output, separator) as put:
         put(columns | ({"text": chosen_texts} if output or session.json else {}), chosen_texts)
     unknown = int((~classifier.has_known_terms(chosen_texts)).sum())
     _note_unknown(session, unknown, len(chosen))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,6 +72,7 @@ def index(
     from dcot import SearchIndex
 
     documents = source.whole()
+    _check_metadata(documents.metadata, source)
     start = time.perf_counter()
     options: dict[str, Any] = {} if hybrid is None else {"hybrid": hybrid}
     found = SearchIndex(loaded, store_texts=texts, embedding=embedding, **options)
@@ -98,6 +101,20 @@ def _unique(ids: list[Any], source: Corpus) -> list[Any]:
     return plain
 
 
+def _check_metadata(metadata: list[Any], source: Corpus) -> None:
+    """Refuse values that an index cannot keep, such as dates, by the name of their column."""
+    for entry in metadata:
+        for name, value in (entry or {}).items():
+            try:
+                json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError, RecursionError):
+                raise UserError(
+                    f"{source.name}: the column {name!r} has the value {value!s:.60} "
+                    f"({type(value).__name__}), and --metadata takes text, numbers, true and "
+                    "false, and lists of them: convert the column to text"
+                ) from None
+
+
 def search(
     index: Annotated[Path, o.argument("Index folder.", "INDEX")],
     query: Annotated[
@@ -124,7 +141,7 @@ def search(
     queries = _queries() if several else [query]
     loaded = load_model(index, "SearchIndex", hint="make one with dcot index", mmap=True)
     conditions = _conditions(where or [], loaded)
-    found = loaded.search(queries, k, where=conditions or None, hybrid=hybrid)
+    found = loaded.search(queries, k, where=conditions, hybrid=hybrid)
     for hits in found:
         if not hits.known:
             session.note(f"The index knows no word of {hits.query!r}.")
@@ -150,9 +167,9 @@ def _queries() -> list[str]:
     return found
 
 
-def _conditions(where: list[str], index: SearchIndex) -> dict[str, Any]:
-    """Read ``column=value``; the value may be text or a number."""
-    conditions: dict[str, list[Any]] = {}
+def _conditions(where: list[str], index: SearchIndex) -> Callable[[Any], bool] | None:
+    """Read ``column=value``; several values of a column are alternatives."""
+    wanted: dict[str, list[str]] = {}
     known = {name for entry in index.metadata for name in entry or {}}
     for one in where:
         name, sign, value = one.partition("=")
@@ -161,8 +178,27 @@ def _conditions(where: list[str], index: SearchIndex) -> dict[str, Any]:
         if name not in known:
             have = ", ".join(map(repr, sorted(known))) or "none: index it with --metadata"
             raise UserError(f"the index has no metadata {name!r}: it has {have}")
-        conditions.setdefault(name, []).extend([value, *_as_number(value)])
-    return dict(conditions)
+        wanted.setdefault(name, []).append(value)
+    if not wanted:
+        return None
+    return lambda entry: all(
+        any(_is(entry.get(name), value) for value in values) for name, values in wanted.items()
+    )
+
+
+def _is(found: Any, value: str) -> bool:
+    """Whether metadata has this value, as it is written on the command line.
+
+    >>> _is("oil", "oil"), _is(1987, "1987"), _is(True, "true"), _is(["oil", "gas"], "gas")
+    (True, True, True, True)
+    """
+    if isinstance(found, list):
+        return any(_is(one, value) for one in found)
+    if isinstance(found, bool) and value.lower() in ("true", "false"):
+        return found == (value.lower() == "true")
+    if isinstance(found, int | float):
+        return found in _as_number(value)
+    return bool(found == value)
 
 
 def _as_number(value: str) -> list[Any]:

@@ -50,7 +50,8 @@ def test_threads_change_nothing(here, monkeypatch):
 def test_train_tells_how_good_it_is(here):
     done = run("train", "news.csv", *LABELLED, "--n-prototypes", 8, "--test", "test.csv", "-o", "m")
     assert done.code == 0, done.err
-    for words in ("24 documents, 16 of them labelled", "TF-IDF", "macro-F1", "On test.csv"):
+    learned = "from 24 documents, and 2 classes from 16 labelled"
+    for words in (learned, "TF-IDF", "macro-F1", "On test.csv"):
         assert words in " ".join(done.out.split())
     assert done.err.startswith("Note: 16 of these documents were trained on")
 

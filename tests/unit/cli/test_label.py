@@ -94,3 +94,15 @@ def test_labels_of_the_corpus_are_taken_over_once(here, unserved):
         assert done.json["labelled"] == 16
     kept = json.loads((here / "labels.session.json").read_text())
     assert sorted(kept["classes"]) == ["oil", "stocks"]
+
+
+def test_imported_labels_that_are_not_utf8_are_told(here, unserved):
+    (here / "mine.csv").write_bytes("id,label\n0,café\n".encode("latin-1"))
+    done = run("label", *TEXT, "--import", "mine.csv")
+    assert done.code == 1
+    assert "mine.csv is not UTF-8" in done.err
+    assert "save it as UTF-8" in done.err
+    (here / "mine.csv").write_text("id,label,note,note\n0,café\n")
+    done = run("label", *TEXT, "--import", "mine.csv")
+    assert done.code == 1
+    assert "mine.csv, row 2" in done.err

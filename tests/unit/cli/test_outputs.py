@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from tests.unit.cli.running import documents, run
 
 import dcot
-from dcot.cli.files import frame
+from dcot.cli.files import frame, joined
 
 ROWS = documents()
 TEXTS = [text for _, _, text in ROWS]
@@ -182,6 +182,37 @@ def test_a_classifier_has_features_too(shelf, name):
     texts = (shelf / "news.txt").read_text().splitlines()
     expected = dcot.load("classifier").transform(texts)
     np.testing.assert_array_equal(found if name == "f.npy" else found["features"], expected)
+
+
+@pytest.mark.parametrize("name", ["f.npy", "f.npz", "f.parquet", "folder"])
+def test_a_classifier_has_the_columns_of_its_word_vectors(here, name):
+    labelled = ("news.csv", "--text", "body", "--label", "topic")
+    assert run("train", *labelled, "--embedding", "vectors.txt", "-o", "m").code == 0
+    model = dcot.load("m")
+    expected, names = model.transform(TEXTS), model.get_feature_names_out().tolist()
+    assert names[-1] == "embedding1"
+    done = run("transform", "m", "news.txt", "-o", name, "--json")
+    assert done.code == 0, done.err
+    assert done.json["features"] == len(names)
+    if name == "folder":
+        found = np.array(pl.read_parquet("folder/*.parquet")["features"].to_list())
+    elif name == "f.parquet":
+        found = pl.read_parquet(name).drop("id").select(names).to_numpy()
+    else:
+        found = np.load(name) if name == "f.npy" else np.load(name)["features"]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_features_of_an_encoder_are_not_left_out_silently(here):
+    labels = ["oil" if "o" in text.split()[0] else "other" for text in TEXTS]
+    vectors = np.random.default_rng(0).normal(size=(len(TEXTS), 2))
+    vectors[:, 0] += [10 * (label == "oil") for label in labels]
+    model = dcot.DCoTClassifier(grid={"embedding": (1.0,)}).fit(TEXTS, labels, vectors=vectors)
+    model.save("m")
+    done = run("transform", "m", "news.txt", "-o", "f.npy")
+    assert done.code == 1
+    assert "call its transform" in done.err
+    assert not (here / "f.npy").exists()
 
 
 # -- large outputs ------------------------------------------------------------------------------
@@ -356,3 +387,71 @@ def test_smaller_models(here, precision, share):
         sizes.append(max(weights))
         assert done.json["bytes"] >= sum(weights)
     assert sizes[1] < share * sizes[0]
+
+
+# -- several labels of a document ---------------------------------------------------------------
+
+MANY = ("news.jsonl", "--text", "body", "--label", "topics")
+
+
+@pytest.fixture
+def several(here):
+    """A classifier whose labels have blanks and a comma; a document can have two of them."""
+    rows = [{"body": text, "topics": ["crude, oil", "oil price"]} for text in TEXTS[:4]]
+    rows += [{"body": text, "topics": ["stock price"]} for text in TEXTS[4:8]]
+    (here / "news.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("train", *MANY, "-o", "several")
+    assert done.code == 0, done.err
+    return dcot.load("several")
+
+
+def predicted_labels(model, texts):
+    order = np.argsort(-model.predict_proba(texts), axis=1, kind="stable")
+    chosen = model.predict_proba(texts) > 0.5
+    return [
+        [model.classes_[k] for k in row if on[k]] for row, on in zip(order, chosen, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("options", "mark"), [((), "|"), (("--label-separator", "; "), "; ")])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "npz", "npy", "lines"])
+def test_several_labels_can_be_told_apart(several, ending, options, mark):
+    expected = predicted_labels(several, TEXTS)
+    assert max(map(len, expected)) == 2
+    output = () if ending == "lines" else ("-o", f"p.{ending}")
+    done = run("predict", "several", "news.txt", *output, *options)
+    assert done.code == 0, done.err
+    if ending == "lines":
+        found = [line.split("\t")[1] for line in done.out.splitlines()[1:]]
+    elif ending == "npy":
+        found = np.load("p.npy").tolist()
+    elif ending == "npz":
+        found = np.load("p.npz")["prediction"].tolist()
+    else:
+        found = READ[ending](f"p.{ending}")["prediction"].to_list()
+    assert [one.split(mark) if one else [] for one in found] == expected
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_formats_with_lists_keep_them(several, ending):
+    command = ("predict", "several", "news.txt", "-o", f"p.{ending}", "--label-separator", " ")
+    assert run(*command).code == 0
+    found = READ[ending](f"p.{ending}")["prediction"].to_list()
+    assert found == predicted_labels(several, TEXTS)
+
+
+@pytest.mark.parametrize("output", [("-o", "p.csv"), ("-o", "p.npz"), ()])
+def test_a_label_that_contains_the_separator_is_refused(several, here, output):
+    done = run("predict", "several", "news.txt", *output, "--label-separator", " ")
+    assert done.code == 1
+    assert "'crude, oil'" in done.err
+    assert "--label-separator" in done.err
+    assert not (here / "p.csv").exists()
+    done = run("predict", "several", "news.txt", *output, "--label-separator", "")
+    assert (done.code, "is empty" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize(("parts", "mark"), [(["a|", "b"], "||"), ([""], "|")])
+def test_lists_that_could_not_be_read_again_are_not_joined(parts, mark):
+    with pytest.raises(dcot.DcotError, match="separates"):
+        joined(parts, mark)

@@ -121,6 +121,39 @@ def test_filters(shelf):
     assert "is not COLUMN=VALUE" in run("search", "index", "opec", "--where", "day").err
 
 
+@pytest.mark.parametrize("ending", ["parquet", "jsonl"])
+def test_filters_by_values_of_every_type(here, ending):
+    table = pl.DataFrame(
+        {
+            "text": ["opec oil", "opec gas", "opec coal"],
+            "flag": [True, False, None],
+            "year": [1987, 1, 0],
+            "share": [0.5, 1.0, 2.0],
+            "topics": [["oil", "energy"], ["gas"], []],
+        }
+    )
+    getattr(table, {"parquet": "write_parquet", "jsonl": "write_ndjson"}[ending])(f"t.{ending}")
+    names = [part for name in table.columns[1:] for part in ("--metadata", name)]
+    done = run("index", "new", f"t.{ending}", "--text", "text", *names, "-o", "typed")
+    assert done.code == 0, done.err
+    expected = {
+        "flag=true": [0], "flag=True": [0], "flag=false": [1], "flag=1": [0], "year=1987": [0],
+        "year=true": [], "share=1": [1], "share=0.50": [0], "topics=energy": [0], "topics=gas": [1],
+    }  # fmt: skip
+    for where, ids in expected.items():
+        found = run("search", "typed", "opec", "--where", where, "--json").json
+        assert [hit["id"] for hit in found["hits"]] == ids, where
+
+
+def test_metadata_that_an_index_cannot_keep_is_named(here):
+    days = pl.Series("day", ["2024-01-01", "2024-01-02"]).str.to_date()
+    pl.DataFrame([pl.Series("text", ["opec oil", "opec gas"]), days]).write_parquet("t.parquet")
+    done = run("index", "new", "t.parquet", "--text", "text", "--metadata", "day", "-o", "i")
+    assert done.code == 1
+    assert "the column 'day' has the value 2024-01-01 (date)" in done.err
+    assert not (here / "i").exists()
+
+
 def test_many_queries(shelf):
     done = run("search", "index", "-", "-k", 2, "--json", stdin="opec\n\nzzz\nnasdaq\n")
     assert [row["query"] for row in done.rows] == ["opec", "zzz", "nasdaq"]
