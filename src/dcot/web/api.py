@@ -54,7 +54,7 @@ class LabelApi:
                 "/labels",
                 "Give labels, or remove them; on the disk before the answer",
                 self.label,
-                body=record({"changes": array(change, 500, 1)}, how=how, tab=_TAB),
+                body=record({"changes": array(change, 500, 1)}, how=how),
                 failures=conflict | missing,
             ),
             Operation(
@@ -212,9 +212,7 @@ class LabelApi:
 
     # -- changing ---------------------------------------------------------------------------
 
-    def label(
-        self, changes: list[dict[str, Any]], how: str = "other", tab: str = ""
-    ) -> dict[str, Any]:
+    def label(self, changes: list[dict[str, Any]], how: str = "other") -> dict[str, Any]:
         labels = {self._row(change["id"]): change["label"] for change in changes}
         checked = [change for change in changes if "expected" in change]
         expected = {self._row(change["id"]): change["expected"] for change in checked}
@@ -263,9 +261,9 @@ class LabelApi:
             ],
         }
 
-    def import_labels(self, content: str) -> dict[str, Any]:
+    def import_labels(self, content: str, where: str = "the imported file") -> dict[str, Any]:
         documents = self.session.documents
-        entries = formats.read(content, "the imported file")
+        entries = formats.read(content, where)
         found = {row: e.label for e in entries if (row := documents.find(e.id, e.text)) is not None}
         if found:
             self.session.label(found, "imported")

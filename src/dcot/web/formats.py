@@ -35,7 +35,8 @@ class Entry:
     label : its class; empty for a document that was skipped
     how : how it came to be labelled: ``"suggested"``, ``"random"``, ``"together"``, …
     time : when, in ISO format
-    text : the document itself, so that the file can be used without the corpus
+    text : the document itself, so that the file can be used without the corpus; None if it is not
+        known. CSV and the formats of others write that as an empty text, and it is read as None.
     """
 
     id: str
@@ -174,7 +175,7 @@ def _entry(values: dict[str, str]) -> Entry:
         values["label"].strip(),
         values.get("how", ""),
         values.get("time", ""),
-        values.get("text"),
+        values.get("text") or None,
     )
 
 
@@ -200,20 +201,19 @@ def _read_json_lines(data: str, where: str, ours: bool = False) -> list[Entry]:
             )
         if ours:
             _check_columns(record, f"{where}, line {number}")
-        entry = _from_prodigy(record) if "answer" in record else _from_record(record)
-        if entry is None:
-            continue
-        if not entry.id and entry.text is None:
-            raise InvalidInputError(f"{where}, line {number}: has neither 'id' nor 'text'")
-        entries.append(entry)
+        place = f"{where}, line {number}"
+        read_one = _from_prodigy if "answer" in record else _from_record
+        entry = read_one(record, place)
+        if entry is not None:
+            entries.append(_identified(entry, place))
     return entries
 
 
-def _from_record(record: dict[str, Any]) -> Entry:
+def _from_record(record: dict[str, Any], where: str) -> Entry:
     text = record.get("text")
     return Entry(
         _plain(record.get("id")),
-        _plain(record.get("label")).strip(),
+        _class(record.get("label"), where),
         _plain(record.get("how")),
         _plain(record.get("time")),
         text if isinstance(text, str) else None,
@@ -222,6 +222,28 @@ def _from_record(record: dict[str, Any]) -> Entry:
 
 def _plain(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+def _class(value: Any, where: str) -> str:
+    """The name of a class; a number is one, too."""
+    if isinstance(value, list | dict):
+        kind = "a list" if isinstance(value, list) else "an object"
+        raise InvalidInputError(f"{where}: the label is {kind}, expected the name of one class")
+    return _plain(value).strip()
+
+
+def _text(value: Any) -> str | None:
+    """A text; None for an empty one, and for other values, such as the turns of a dialogue."""
+    return value if isinstance(value, str) and value else None
+
+
+def _identified(entry: Entry, where: str) -> Entry:
+    if not entry.id and entry.text is None:
+        raise InvalidInputError(
+            f"{where}: has neither an 'id' nor a 'text': a label needs one of them, to say which "
+            "document it is of"
+        )
+    return entry
 
 
 def _to_prodigy(entry: Entry) -> dict[str, Any]:
@@ -233,20 +255,18 @@ def _to_prodigy(entry: Entry) -> dict[str, Any]:
     return record | {"answer": answer}
 
 
-def _from_prodigy(record: dict[str, Any]) -> Entry | None:
+def _from_prodigy(record: dict[str, Any], where: str) -> Entry | None:
     """None for a rejected class, which says what a document is not."""
     if record["answer"] == "reject":
         return None
     accepted = record.get("accept")
-    label = _plain(record.get("label"))
-    if isinstance(accepted, list) and accepted:
-        label = _plain(accepted[0])
-    if record["answer"] != "accept":
-        label = ""
+    label = ""
+    if record["answer"] == "accept":
+        chosen = accepted[0] if isinstance(accepted, list) and accepted else record.get("label")
+        label = _class(chosen, where)
     meta = record.get("meta")
     identifier = meta.get("id") if isinstance(meta, dict) else None
-    text = record.get("text")
-    return Entry(_plain(identifier), label.strip(), "imported", "", text if text else None)
+    return Entry(_plain(identifier), label, "imported", "", _text(record.get("text")))
 
 
 def _to_label_studio(number: int, entry: Entry) -> dict[str, Any]:
@@ -271,27 +291,33 @@ def _read_label_studio(data: str, where: str) -> list[Entry]:
         raise InvalidInputError(f"{where} is not JSON ({error})") from error
     entries = []
     for number, task in enumerate(tasks):
+        place = f"{where}, task {number}"
         if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
-            raise InvalidInputError(f"{where}, task {number}: expected an object with 'data'")
+            raise InvalidInputError(f"{place}: expected an object with 'data'")
         fields = task["data"]
         texts = [value for value in fields.values() if isinstance(value, str)]
-        text = fields.get("text", max(texts, key=len, default=None))
-        label = _first_choice(task.get("annotations") or task.get("completions") or [])
+        text = _text(fields.get("text", max(texts, key=len, default=None)))
+        label = _first_choice(task.get("annotations") or task.get("completions"), place)
         if label is None:
             continue
-        entries.append(Entry(_plain(fields.get("id")), label, "imported", "", text))
+        entry = Entry(_plain(fields.get("id")), label, "imported", "", text)
+        entries.append(_identified(entry, place))
     return entries
 
 
-def _first_choice(annotations: Any) -> str | None:
+def _first_choice(annotations: Any, where: str) -> str | None:
     """The first chosen class; empty if the task was skipped, None if it was not annotated."""
-    for annotation in annotations if isinstance(annotations, list) else []:
-        if not isinstance(annotation, dict):
-            continue
+    for annotation in _objects(annotations):
         if annotation.get("was_cancelled"):
             return ""
-        for result in annotation.get("result") or []:
-            choices = result.get("value", {}).get("choices") if isinstance(result, dict) else None
+        for result in _objects(annotation.get("result")):
+            value = result.get("value")
+            choices = value.get("choices") if isinstance(value, dict) else None
             if isinstance(choices, list) and choices:
-                return _plain(choices[0]).strip()
+                return _class(choices[0], where)
     return None
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """The objects in a list, or none if it is something else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

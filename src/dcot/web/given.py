@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from dcot.classifier import DCoTClassifier
 from dcot.classifier.calibration import probabilities
 from dcot.classifier.estimate import Estimate, estimate
 from dcot.classifier.fit import FittedClassifier, HeldOut
+from dcot.classifier.labels import is_missing
 from dcot.classifier.reliability import Reliability
 from dcot.classifier.ridge import KernelRidge
 from dcot.classifier.selection import input_kernel
@@ -31,6 +33,7 @@ MAX_ANCHORS = 100  # documents on which the decisions of a given classifier are 
 def check_given(model: object, name: str, embedding: Any = None) -> Model:
     """A model that labelling can start from, or an error that says why not."""
     if isinstance(model, DCoTVectorizer):
+        _check_features(model, name)
         return model
     if not isinstance(model, DCoTClassifier):
         raise InvalidTypeError(
@@ -53,6 +56,17 @@ def check_given(model: object, name: str, embedding: Any = None) -> Model:
     if fitted.embedding is not None and fitted.embedding.table is None:
         model._available()  # an error, if a folder does not hold it
     return model
+
+
+def _check_features(vectorizer: DCoTVectorizer, name: str) -> None:
+    """Refuse what the classifier that is saved in the end would refuse."""
+    n_components = vectorizer._fitted().n_components
+    if n_components is not None:
+        raise InvalidParameterError(
+            f"{name} has n_components={n_components}, and a classifier learns from all features, "
+            "so that no model could be saved: start from a vectorizer that was fitted with "
+            "n_components=None"
+        )
 
 
 def class_names(model: Model | None) -> tuple[str, ...]:
@@ -107,6 +121,7 @@ def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) 
     """The given classifier with what the labels added: it decides as the page does."""
     fitted, components = model._fitted(), space.representation.components
     assert components is not None
+    values, snapshot = _sorted(class_values(model, snapshot.classes), snapshot)
     of_terms, beside = np.split(snapshot.coef, [components.shape[1]])
     coef = np.vstack([components @ of_terms, beside]).T
     rows, codes, held_out = snapshot.rows, snapshot.codes, snapshot.held_out
@@ -114,7 +129,7 @@ def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) 
     chance, once = probabilities(held_out, snapshot.temperature, True), np.ones(len(rows))
     learned = replace(
         fitted,
-        classes=np.array(snapshot.classes),
+        classes=_as_array(values),
         coef=np.ascontiguousarray(coef, dtype=fitted.dcot.dtype),
         intercept=snapshot.intercept,
         alpha=snapshot.alpha,
@@ -131,9 +146,60 @@ def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) 
     return model._refitted_by_ridge(learned)
 
 
+def class_values(model: DCoTClassifier, names: Sequence[str]) -> list[Any]:
+    """The classes of a given model by their names; text for a class that it does not have.
+
+    If its classes are numbers, a new class whose name is a number of that kind is one, too.
+    """
+    known = dict(zip(class_names(model), model.classes_.tolist(), strict=True))
+    kinds = {type(value) for value in known.values()} & {int, float}
+    found = []
+    for name in names:
+        read = [value for kind in kinds if (value := _number(name, kind)) is not None]
+        new = read[0] if read and not is_missing(read[0], model.unlabelled_label) else name
+        found.append(known.get(name, new))
+    return found
+
+
+def _number(name: str, kind: type[int] | type[float]) -> int | float | None:
+    """The number that is written exactly like the name; None if there is none."""
+    try:
+        value = kind(name)
+    except ValueError:
+        return None
+    return value if str(value) == name and math.isfinite(value) else None
+
+
+def _sorted(values: Sequence[Any], snapshot: Snapshot) -> tuple[list[Any], Snapshot]:
+    """Numbers in their own order, text after them; the columns of the snapshot alike."""
+    order = sorted(range(len(values)), key=lambda k: (isinstance(values[k], str), values[k]))
+    place = np.argsort(order)
+    moved = replace(
+        snapshot,
+        classes=tuple(snapshot.classes[k] for k in order),
+        coef=snapshot.coef[:, order],
+        intercept=snapshot.intercept[order],
+        codes=place[snapshot.codes],
+        held_out=snapshot.held_out[:, order],
+        best=place[snapshot.best],
+    )
+    return [values[k] for k in order], moved
+
+
+def _as_array(values: Sequence[Any]) -> NDArray[Any]:
+    """An array in which numbers stay numbers, beside text too."""
+    array = np.array(values)
+    if array.tolist() == list(values):  # not so if numbers became text, or lost digits
+        return array
+    mixed = np.empty(len(values), dtype=object)
+    mixed[:] = values
+    return mixed
+
+
 def _estimate(space: Space, snapshot: Snapshot, targets: NDArray[Any], seed: int) -> Estimate:
     """From the labels of the page alone: those that the given model learned from are unknown."""
     words = snapshot.held_out
     if len(targets):
         words = KernelRidge.fit(input_kernel(space.X[snapshot.rows]), targets).held_out
-    return estimate(snapshot.held_out, words, targets, True, seed)
+    once = np.ones(len(targets))
+    return estimate(snapshot.held_out, words, targets, once, True, seed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dcot.errors import InvalidInputError
 from dcot.web.api import LabelApi
 from dcot.web.documents import Documents
 from dcot.web.given import Model
@@ -88,7 +89,7 @@ def run_label(
         try:
             take_over(session, given)
             for path in imported:
-                LabelApi(session).import_labels(path.read_text(encoding="utf-8-sig"))
+                LabelApi(session).import_labels(_content(path), str(path))
             access = Access(options.host, listening.getsockname()[1])
             session.start()
             server = server_of(label_app(session, access))
@@ -97,3 +98,13 @@ def run_label(
             session.close()
     finally:
         listening.close()
+
+
+def _content(path: Path) -> str:
+    """A file of labels as text, with its line breaks as they are."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8, and import it again"
+        ) from error

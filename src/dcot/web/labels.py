@@ -21,7 +21,7 @@ from pathlib import Path
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.runtime.files import create, explained, move_into_place, remove_leftovers, temporary_name
 from dcot.web.documents import Documents
-from dcot.web.formats import Entry, Format, header, read_label_file, row_of, written
+from dcot.web.formats import Entry, Format, read_label_file, row_of, written
 
 if sys.platform != "win32":
     import fcntl
@@ -125,7 +125,7 @@ class LabelStore:
         after = {row: label for row, label in self.labels.items() if row not in new}
         after |= {row: label for row, label in new.items() if label is not None}  # latest last
         if any(row in self.labels for row in new):
-            self._rewrite(after)
+            self._rewrite(after, self.foreign)
         else:
             self._append([self._entry(row, after[row]) for row in new if row in after])
         self.labels = after
@@ -140,7 +140,7 @@ class LabelStore:
         }
         count = sum(label.name == old for label in self.labels.values())
         if count:
-            self._rewrite(after)
+            self._rewrite(after, self.foreign)
             self.labels = after
         return count
 
@@ -166,12 +166,15 @@ class LabelStore:
 
     def entries(self) -> list[Entry]:
         """All labels, those of documents that are not in this corpus included."""
-        return [*self.foreign, *(self._entry(row, label) for row, label in self.labels.items())]
+        return self._entries(self.labels, self.foreign)
 
     def close(self) -> None:
         self._file.close()
 
     # -- the file ---------------------------------------------------------------------------
+
+    def _entries(self, labels: Mapping[int, Label], foreign: Iterable[Entry]) -> list[Entry]:
+        return [*foreign, *(self._entry(row, label) for row, label in labels.items())]
 
     def _entry(self, row: int, label: Label) -> Entry:
         text = self.documents.texts[row]
@@ -183,6 +186,7 @@ class LabelStore:
 
     def _load(self) -> None:
         """Read the file; a last row that was cut off is left out."""
+        seen = self._signature()
         with explained(self.path):
             data = self._file.content()
         try:
@@ -205,17 +209,24 @@ class LabelStore:
                 continue
             labels.pop(row, None)  # labelled twice: the last one counts
             labels[row] = Label(entry.label, entry.how, entry.time)
-        self.labels, self.foreign = labels, foreign
-        self._seen = self._signature()
-        expected = header(self.kind) + "".join(row_of(e, self.kind) for e in self.entries())
-        if text != expected:
+        if text != written(self._entries(labels, foreign), self.kind):
             # Incomplete, edited or in another order of columns: appending needs our own form.
-            self._rewrite(labels)
+            # If this fails, nothing has changed here, and the file is read again the next time.
+            self._rewrite(labels, foreign)
+        else:
+            self._seen = seen
+        self.labels, self.foreign = labels, foreign
 
     def _is_whole(self, entry: Entry) -> bool:
-        """Whether an entry at the end of the file, without a line break, is not cut off."""
+        """Whether an entry at the end of the file, without a line break, is not cut off.
+
+        A line of JSON that can be read is whole. In CSV the text is last: what comes before it is
+        whole, and the text is compared.
+        """
+        if self.kind == "jsonl" or entry.text is None:
+            return True
         row = self.documents.row_of_id.get(entry.id)
-        return row is not None and entry.text in (None, self.documents.texts[row])
+        return row is not None and entry.text == self.documents.texts[row]
 
     def _check(self, entry: Entry) -> None:
         if entry.label:
@@ -232,10 +243,9 @@ class LabelStore:
             self._file.append(data.encode())
         self._seen = self._signature()
 
-    def _rewrite(self, labels: Mapping[int, Label]) -> None:
+    def _rewrite(self, labels: Mapping[int, Label], foreign: Iterable[Entry]) -> None:
         """Replace the file in one step; the new one is locked before it gets the name."""
-        entries = [*self.foreign, *(self._entry(row, label) for row, label in labels.items())]
-        data = written(entries, self.kind).encode()
+        data = written(self._entries(labels, foreign), self.kind).encode()
         with explained(self.path):
             remove_leftovers(self.path)
             new = _LockedFile.replacing(self.path, data)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
 
 from dcot.classifier.calibration import calibrate, log_losses, probabilities
+from dcot.classifier.estimate import wilson
 from dcot.classifier.label_issues import LabelIssues, find_label_issues
 from dcot.classifier.ridge import KernelRidge
 from dcot.classifier.selection import EMBEDDING_WEIGHTS, weight_of
@@ -272,8 +272,8 @@ class Accuracy:
     def of(cls, hits: Array) -> Accuracy | None:
         if not len(hits):
             return None
-        interval = binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson")
-        return cls(len(hits), float(hits.mean()), float(interval.low), float(interval.high))
+        value = float(hits.mean())
+        return cls(len(hits), value, *wilson(value, len(hits)))
 
 
 def held_out_hits(Z: Array, snapshot: Snapshot, drawn: Mapping[int, str]) -> Array:

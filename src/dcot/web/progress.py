@@ -86,18 +86,22 @@ class Progress:
 
 @dataclass
 class CurveCache:
-    """Earlier classifiers, by the labels they were fitted on."""
+    """The classifiers of the latest curve, by the labels they were fitted on."""
 
     start: Start = NO_START
     learned: dict[int, Snapshot | None] = field(default_factory=dict)
 
-    def learn(self, Z: Array, items: Sequence[tuple[int, str]], start: Start) -> Snapshot | None:
-        if start is not self.start:
-            self.start, self.learned = start, {}
-        key = hash(tuple(items))
-        if key not in self.learned:
-            self.learned[key] = learn_rows(Z, dict(items), start)
-        return self.learned[key]
+    def learn(
+        self, Z: Array, items: Sequence[tuple[int, str]], sizes: Sequence[int], start: Start
+    ) -> list[Snapshot | None]:
+        """A classifier from the first labels for each size; those of other sizes are forgotten."""
+        before = self.learned if start is self.start else {}
+        self.start, self.learned = start, {}
+        for size in sizes:
+            key = hash(tuple(items[:size]))
+            known = before[key] if key in before else learn_rows(Z, dict(items[:size]), start)
+            self.learned[key] = known
+        return list(self.learned.values())
 
 
 def curve_sizes(n: int) -> list[int]:
@@ -146,8 +150,8 @@ def _curve(
     if len(drawn) < MIN_MEASURED_LABELS:
         return []
     points = []
-    for size in curve_sizes(len(items)):
-        learned = cache.learn(Z, items[:size], start)
+    sizes = curve_sizes(len(items))
+    for size, learned in zip(sizes, cache.learn(Z, items, sizes, start), strict=True):
         accuracy = None if learned is None else Accuracy.of(held_out_hits(Z, learned, drawn))
         if accuracy is not None:
             points.append(Point(size, accuracy.value, accuracy.low, accuracy.high))
@@ -186,9 +190,7 @@ def stop_hint(n: int, changed: float | None, gain: float | None) -> str:
 of accuracy. You can stop here.'
     """
     if changed is None:
-        return (
-            f"{STEP_LABELS + 1 - n} more labels until the first hint on when to stop." if n else ""
-        )
+        return _no_hint(n)
     text = f"The last {STEP_LABELS} labels changed {100 * changed:.1f} % of the predictions."
     if gain is None:
         return f"{text} Go on: there are too few labels to say what more would add."
@@ -196,3 +198,17 @@ of accuracy. You can stop here.'
     if changed <= LITTLE_CHANGE and gain <= LITTLE_GAIN:
         return f"{text} You can stop here."
     return f"{text} It is worth going on."
+
+
+def _no_hint(n: int) -> str:
+    """Why there is no hint yet: few labels, or nothing could be learned before the last ones."""
+    left = STEP_LABELS + 1 - n
+    if left > STEP_LABELS:
+        return ""
+    if left > 0:
+        labels = "1 more label" if left == 1 else f"{left} more labels"
+        return f"{labels} until the first hint on when to stop."
+    return (
+        f"All labels before the last {STEP_LABELS} are of one class. The first hint on when to "
+        "stop follows when they are of two."
+    )

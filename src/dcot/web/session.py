@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dcot.classifier import DCoTClassifier
-from dcot.errors import DcotError, InvalidParameterError, OutputError
+from dcot.errors import InvalidParameterError, OutputError
 from dcot.runtime.files import write_atomically
 from dcot.web.documents import Documents
 from dcot.web.given import Model, class_names, new_classifier, start_from, updated
@@ -95,6 +95,7 @@ class Session:
         self._lock = threading.RLock()
         self._wake = threading.Condition()
         self._revision = 0
+        self._attempted = -1  # the revision of the last refit, successful or not
         self._changed_at = 0.0
         self._leases: dict[int, tuple[str, float]] = {}
         self._closing = False
@@ -159,12 +160,7 @@ class Session:
             reload = self.store.set(changes, how, expected)
             for row in changes:
                 self._leases.pop(row, None)
-            edited = sorted({label.name for label in self.store.labels.values()} if reload else ())
-            classes = (*self.classes, *new, *(name for name in edited if name))
-            try:
-                self._keep(classes)
-            except OutputError:  # the labels are saved, and they hold the names
-                self.classes = tuple(dict.fromkeys(classes))
+            self._add_labelled(new, bool(reload))
             self._touch()
         if not reload:
             return ""
@@ -185,6 +181,7 @@ class Session:
         """Rename a class, or merge it into another that exists; how many labels changed."""
         check_name(new)
         with self._lock:
+            self._read_edits()
             if old not in self.classes:
                 raise InvalidParameterError(f"there is no class {old!r}")
             if new in self.classes and not merge:
@@ -204,12 +201,29 @@ class Session:
     def remove_class(self, name: str) -> None:
         """Remove a class that no document has."""
         with self._lock:
+            self._read_edits()
             if self.counts().get(name):
                 raise InvalidParameterError(f"{name!r} has labels: merge it into another class")
             seeds = {each: words for each, words in self.seeds.items() if each != name}
             names = {given: now for given, now in self.names.items() if now != name}
             self._keep([each for each in self.classes if each != name], seeds, names)
             self._touch()
+
+    def _read_edits(self) -> None:
+        """Take over what another program changed in the file of labels."""
+        if self.store.refresh():
+            self._add_labelled((), True)
+            self._touch()
+
+    def _add_labelled(self, names: Iterable[str], edited: bool) -> None:
+        """Add classes that have labels; if the file was edited, all that are in it."""
+        labels = self.store.labels.values() if edited else ()
+        found = sorted({label.name for label in labels if label.name})
+        classes = (*self.classes, *names, *found)
+        try:
+            self._keep(classes)
+        except OutputError:  # the labels are saved, and they hold the names
+            self.classes = tuple(dict.fromkeys(classes))
 
     def set_seeds(self, name: str, words: Sequence[str]) -> None:
         """The seed words of a class; none removes them."""
@@ -262,8 +276,9 @@ class Session:
         if self.space is not None and words:
             rows = ranked_by(self.space, words, self.unlabelled(), k)
             return [(int(row), "seed words") for row in rows]
-        rest = ((int(row), "random") for row in self._order)
-        return chain(self.learned.plan, rest)
+        plan = self.learned.plan
+        how = "other" if plan else "random"  # beside a plan, those it suggests are missing
+        return chain(plan, ((int(row), how) for row in self._order))
 
     def alike(self, row: int, k: int) -> tuple[str | None, list[int]]:
         """Unlabelled documents like one, and the class that it has or is predicted to have."""
@@ -363,15 +378,18 @@ class Session:
             try:
                 self._read_documents()
             except Exception as error:  # an encoder is other people's code
-                self.saving = Saving("failed", f"The documents could not be read: {error}")
+                self.saving = _failed("The documents could not be read", error)
         self.phase = "wordless" if self.space is None else "ready"
         with self._wake:
             self._revision += 1
+        told = None
         while self._wait():
             try:
                 self._refit()
-            except DcotError as error:
-                self.saving = Saving("failed", f"The model could not be refitted: {error}")
+                if told is not None and self.saving is told:
+                    self.saving = Saving()  # what it said is no longer so
+            except Exception as error:  # of an encoder, for example; the next change tries again
+                self.saving = told = _failed("The model could not be refitted", error)
 
     def _read_documents(self) -> None:
         texts = self.documents.texts
@@ -385,7 +403,7 @@ class Session:
         """Wait until a refit is due; False to end."""
         with self._wake:
             while not self._closing:
-                behind = self._revision - self.learned.revision
+                behind = self._revision - self._attempted
                 idle = time.monotonic() - self._changed_at
                 if self.space is not None and behind > 0:
                     if behind >= REFIT_LABELS or idle >= REFIT_SECONDS:
@@ -400,6 +418,7 @@ class Session:
         assert space is not None
         with self._lock:
             revision, labels = self._revision, self.labels
+            self._attempted = revision
             given = dict(self.store.labels)
             among = self.unlabelled()
         start = self._start(space)  # not in the lock: an encoder may read seed words
@@ -423,25 +442,28 @@ class Session:
     def _plan(
         self, space: Space, snapshot: Snapshot | None, among: Array
     ) -> tuple[tuple[int, str], ...]:
-        """The next documents, one in ``RANDOM_EVERY`` of them drawn at random."""
+        """The next documents; one in ``RANDOM_EVERY`` is drawn at random, from all of them.
+
+        Places are counted from the first label, not from the last refit: there may be a refit after
+        every label, and then only the first document of each plan is shown.
+        """
         if not len(among):
             return ()
         if snapshot is None:
             rows = space.first_documents(among, QUEUED_DOCUMENTS, self._generator)
             return tuple((int(row), "first") for row in rows)
-        chosen = [
-            int(row)
-            for row in choose_next(snapshot, space.Z, among, QUEUED_DOCUMENTS, self._generator)
-        ]
-        drawn = [
-            int(row) for row in self._generator.choice(among, QUEUED_DOCUMENTS) if row not in chosen
-        ]
-        plan: list[tuple[int, str]] = []
-        for place, row in enumerate(chosen):
-            if place % RANDOM_EVERY == RANDOM_EVERY - 1 and drawn:
-                plan.append((drawn.pop(), "random"))
-            plan.append((row, "suggested"))
-        return tuple(plan)
+        done = len(self.documents) - len(among)
+        places = done + np.arange(min(QUEUED_DOCUMENTS, len(among)))
+        random = places % RANDOM_EVERY == RANDOM_EVERY - 1
+        rows = np.empty(len(places), dtype=np.intp)
+        # Drawn before the others are chosen: documents that would be suggested are among them.
+        rows[random] = self._generator.choice(among, random.sum(), replace=False)
+        if not random.all():
+            rest = np.setdiff1d(among, rows[random])
+            k = int((~random).sum())
+            rows[~random] = choose_next(snapshot, space.Z, rest, k, self._generator)
+        ways = np.where(random, "random", "suggested")
+        return tuple(zip(rows.tolist(), ways.tolist(), strict=True))
 
     def _touch(self) -> None:
         with self._wake:
@@ -485,6 +507,10 @@ class Session:
         }
         write_atomically(self._side, json.dumps(kept, ensure_ascii=False, indent=1).encode())
         self.classes, self.seeds, self.names = classes, seeds, names
+
+
+def _failed(what: str, error: Exception) -> Saving:
+    return Saving("failed", f"{what}: {str(error) or type(error).__name__}")
 
 
 def _read_side(path: Path) -> dict[str, Any]:

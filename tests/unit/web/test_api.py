@@ -138,6 +138,7 @@ def test_edited_meanwhile_is_told(client, session):
         ("POST", "/labels", {"changes": [{"id": "0", "label": "a" * 201}]}, 422),
         ("POST", "/labels", {"changes": [{"id": "0", "label": "a"}], "how": "by magic"}, 422),
         ("POST", "/labels", {"changes": [{"id": "0", "label": "a"}], "path": "/etc"}, 422),
+        ("POST", "/labels", {"changes": [{"id": "0", "label": "a"}], "tab": "t"}, 422),
         ("POST", "/labels", [], 422),
         ("POST", "/classes", {"name": ""}, 422),
         ("POST", "/model", {"path": "/tmp"}, 422),

@@ -128,6 +128,46 @@ def test_the_saved_model_decides_as_the_page_does(classifier, started, everyday,
     assert len(model.predict_sets(everyday.test_texts[:3])) == 3
 
 
+@pytest.mark.parametrize("kind", [int, float, bool])
+def test_classes_that_are_numbers_stay_numbers(corpus, tmp_path, kind):
+    texts, topics = list(corpus[0].texts), corpus[1]
+    y = [kind(topic == "oil") for topic in topics]
+    given = DCoTClassifier(random_state=0).fit(texts, y)
+    space, prior = start_from(given, texts)
+    snapshot = learn(space.Z, {0: str(y[0]), 4: str(y[4])}, Start(prior=prior))
+    updated(given, space, snapshot, 0).save(tmp_path / "model")
+    model = dcot.load(tmp_path / "model")
+    assert model.classes_.dtype == given.classes_.dtype
+    assert model.score(texts, y) == given.score(texts, y) > 0.9
+    assert np.allclose(model.predict_proba(texts), given.predict_proba(texts), atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        ("11", [2, 10, 11]),
+        ("gold", [2, 10, "gold"]),
+        ("011", [2, 10, "011"]),
+        ("-1", [2, 10, "-1"]),
+    ],
+)
+def test_a_new_class_beside_numbers(corpus, tmp_path, new, expected):
+    texts, topics = list(corpus[0].texts), corpus[1]
+    y = [{"oil": 10, "grain": 2}[topic] for topic in topics]
+    given = DCoTClassifier(random_state=0).fit(texts, y)
+    space, prior = start_from(given, texts)
+    labels = {0: "10", 4: "2", 1: new, 9: new}
+    snapshot = learn(space.Z, labels, Start(prior=prior))
+    updated(given, space, snapshot, 0).save(tmp_path / "model")
+    model = dcot.load(tmp_path / "model")
+    assert model.classes_.tolist() == expected  # -1 marks unlabelled documents: it is no class
+    by_page = snapshot.probabilities(space.Z)[:, [snapshot.classes.index(str(c)) for c in expected]]
+    assert np.allclose(model.predict_proba(texts), by_page, atol=1e-4)
+    is_old = np.asarray(snapshot.classes)[snapshot.best] != new
+    assert model.score(np.array(texts)[is_old], np.array(y)[is_old]) > 0.9
+    assert model.estimate_.n == 4
+
+
 def test_a_session_starts_with_the_classes_and_predictions(classifier, everyday, tmp_path):
     documents = Documents.of(list(everyday.test_texts))
 
@@ -253,4 +293,10 @@ def test_what_labelling_cannot_start_from(everyday, classifier):
         check_given(by_matrix, "model")
     with pytest.raises(dcot.InvalidParameterError, match="leave embedding out"):
         check_given(classifier, "model", "vectors.txt")
+    compressed = DCoTVectorizer(n_prototypes=20, n_components=5).fit(everyday.texts)
+    with pytest.raises(dcot.InvalidParameterError, match="model has n_components=5"):
+        check_given(compressed, "model")
+    with pytest.raises(dcot.ModelNotFittedError):
+        check_given(DCoTVectorizer(), "model")
     assert check_given(classifier, "model") is classifier
+    assert check_given(classifier.vectorizer_, "model") is classifier.vectorizer_

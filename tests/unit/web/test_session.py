@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 from tests.unit.web.conftest import wait
 
 import dcot
-from dcot.errors import InvalidParameterError, OutputError
+from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.web.documents import Documents
+from dcot.web.formats import Entry, row_of
 from dcot.web.labels import LabelStore
-from dcot.web.learning import Start, expected_gain, held_out_hits, learn
+from dcot.web.learning import Start, expected_gain, held_out_hits, learn, learn_rows
 from dcot.web.progress import CurveCache, measure, stop_hint
 from dcot.web.seeds import propose, ranked_by, seed_vectors, unknown_words
-from dcot.web.session import RANDOM_EVERY, Session
+from dcot.web.session import QUEUED_DOCUMENTS, RANDOM_EVERY, Session
 from dcot.web.space import leading_directions, learn_space
 
 
@@ -141,6 +144,47 @@ def test_progress_in_words(space, corpus):
     assert "worth going on" in stop_hint(100, 0.3, 0.05)
 
 
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (0, ""),
+        (1, "25 more labels until"),
+        (24, "2 more labels until"),
+        (25, "1 more label until"),
+        (26, "before the last 25 are of one class"),
+        (35, "before the last 25 are of one class"),
+    ],
+)
+def test_why_there_is_no_hint_yet(labels, words):
+    hint = stop_hint(labels, None, None)
+    assert words in hint
+    assert bool(hint) == bool(words)
+
+
+def test_no_hint_while_the_labels_before_the_last_ones_are_of_one_class(space, corpus):
+    oil = [row for row, topic in enumerate(corpus[1]) if topic == "oil"]
+    labels = dict.fromkeys(oil[:34], "oil") | {4: "grain"}
+    progress = measure(space.Z, labels, {}, learn(space.Z, labels), Start(), CurveCache())
+    assert progress.changed is None
+    assert "of one class" in progress.hint
+
+
+def test_the_classifiers_of_earlier_curves_are_forgotten(space, corpus, monkeypatch):
+    fitted = []
+
+    def learned(Z, labels, start):
+        fitted.append(len(labels))
+        return learn_rows(Z, labels, start)
+
+    monkeypatch.setattr("dcot.web.progress.learn_rows", learned)
+    cache, start = CurveCache(), Start()
+    for n in (40, 45, 60):
+        labels = {row: corpus[1][row] for row in range(n)}
+        curve = measure(space.Z, labels, labels, learn(space.Z, labels), start, cache).curve
+        assert len(cache.learned) == len(curve)
+    assert fitted == [10, 25, 40, 45, 50, 60]  # none twice
+
+
 # -- what comes next --------------------------------------------------------------------------
 
 
@@ -162,6 +206,57 @@ def test_some_documents_are_drawn_at_random(running, corpus):
     assert ways.count("random") >= len(ways) // (RANDOM_EVERY + 2)
 
 
+def test_any_document_may_be_drawn_at_random(session, corpus, monkeypatch):
+    label_all(session, corpus[1], [0, 4])
+    session._refit()
+    snapshot, among = session.learned.snapshot, session.unlabelled()
+
+    def suggest(snapshot, Z, among, k, generator):  # always the first ones
+        return among[:k]
+
+    monkeypatch.setattr("dcot.web.session.choose_next", suggest)
+    times = np.zeros(len(corpus[0]))
+    for _ in range(600):
+        plan = session._plan(session.space, snapshot, among)
+        assert len({row for row, _ in plan}) == len(plan) == QUEUED_DOCUMENTS
+        times[[row for row, how in plan if how == "random"]] += 1
+    expected = times.sum() / len(among)
+    assert expected > 40
+    assert (np.abs(times[among] - expected) < 5 * np.sqrt(expected)).all()  # also the first ones
+
+
+@pytest.mark.parametrize("left", [1, 2, 5, QUEUED_DOCUMENTS])
+def test_some_of_the_last_documents_are_drawn_at_random_too(session, corpus, left):
+    rows = range(len(corpus[0]) - left)
+    label_all(session, corpus[1], rows)
+    session._refit()
+    plan = session.learned.plan
+    assert sorted(row for row, _ in plan) == list(range(len(rows), len(corpus[0])))
+    drawn = [how for _, how in plan].count("random")
+    assert abs(RANDOM_EVERY * drawn - left) < RANDOM_EVERY
+
+
+def test_one_in_a_few_is_drawn_at_random_if_there_is_a_refit_after_every_label(session, corpus):
+    label_all(session, corpus[1], [0, 4])
+    ways = []
+    for _ in range(5 * RANDOM_EVERY):
+        session._refit()
+        ((row, how),) = session.next_rows("tab", 1)
+        session.label({row: corpus[1][row]}, how)
+        ways.append(how)
+    assert ways.count("random") == 5
+    assert set(ways) == {"random", "suggested"}
+
+
+def test_documents_beside_a_plan_do_not_measure_the_accuracy(session, corpus):
+    before = session.next_rows("tab", 100)
+    assert {how for _, how in before} == {"random"}
+    label_all(session, corpus[1], [0, 4])
+    session._refit()
+    shown = session.next_rows("tab", 100)
+    assert {how for _, how in shown[QUEUED_DOCUMENTS:]} == {"other"}
+
+
 def test_a_first_batch_is_spread_out(running, corpus):
     topics = [corpus[1][row] for row, how in running.learned.plan[:6] if how == "first"]
     assert set(topics) == {"oil", "grain"}
@@ -177,6 +272,31 @@ def test_labels_lead_to_a_refit_and_are_not_shown_again(running, corpus):
     shown = [row for row, _ in running.next_rows("tab", 100)]
     assert set(shown).isdisjoint(running.labels)
     assert len(shown) == len(corpus[0]) - 18
+
+
+@pytest.mark.parametrize("error", [ConnectionError("no network"), InvalidInputError("no vector")])
+def test_a_refit_that_fails_is_told_and_tried_again_after_a_change(
+    running, corpus, monkeypatch, error
+):
+    tried = []
+
+    def fail(*arguments):
+        tried.append(running._revision)
+        raise error
+
+    wait(lambda: running.learned.revision == running._revision)
+    monkeypatch.setattr("dcot.web.session.seed_vectors", fail)  # as an encoder of the words would
+    running.set_seeds("oil", ["opec"])
+    wait(lambda: running.saving.state == "failed")
+    assert running.saving.message == f"The model could not be refitted: {error}"
+    time.sleep(0.1)
+    assert tried == [running._revision]
+    running.set_seeds("oil", ["opec", "crude"])
+    wait(lambda: len(tried) == 2)
+    monkeypatch.undo()
+    running.set_seeds("grain", ["wheat"])
+    assert wait(lambda: running.learned.snapshot).classes == ("grain", "oil")
+    wait(lambda: running.saving.state == "none")
 
 
 def test_look_alikes_are_unlabelled_and_of_the_class(session, corpus):
@@ -208,6 +328,33 @@ def test_classes_are_renamed_merged_and_removed(session, corpus):
         session.remove_class("grain")
     with pytest.raises(InvalidParameterError, match="no class"):
         session.rename_class("nothing", "x", merge=False)
+
+
+def edit(session, row, name):
+    """Label a document as another program would, at the end of the file."""
+    entry = Entry(session.documents.ids[row], name, text=session.documents.texts[row])
+    with session.store.path.open("a") as file:
+        file.write(row_of(entry, session.store.kind))
+
+
+def test_classes_that_another_program_has_labelled(session, corpus):
+    label_all(session, corpus[1], [0, 4])
+    edit(session, 1, "gold")
+    before = session._revision
+    assert session.rename_class("oil", "energy", merge=False) == 1
+    assert session.classes == ("grain", "energy", "gold")
+    assert session.counts() == {"grain": 1, "energy": 1, "gold": 1}
+    assert session._revision > before
+    edit(session, 2, "silver")
+    with pytest.raises(InvalidParameterError, match="already a class 'silver'"):
+        session.rename_class("gold", "silver", merge=False)
+    session.add_class("copper")
+    edit(session, 3, "copper")
+    with pytest.raises(InvalidParameterError, match="has labels"):
+        session.remove_class("copper")
+    assert session.counts()["copper"] == 1
+    edit(session, 5, "tin")
+    assert session.rename_class("tin", "lead", merge=False) == 1
 
 
 def test_a_full_disk_changes_no_classes_and_loses_no_label(session, monkeypatch):

@@ -53,8 +53,9 @@ export class Outbox {
     this.sending = true;
     while (this.queue.length) {
       try {
-        this.saved(await post("/labels", this.queue[0]));
+        const answer = await post("/labels", this.queue[0]);
         this.queue.shift();
+        this.saved(answer);
       } catch (error) {
         const refused = error instanceof ApiError && [400, 404, 409, 422].includes(error.status);
         if (refused) this.conflict(error, this.queue.shift());

@@ -26,7 +26,7 @@ export const outbox = new Outbox({
     if (trouble) hideBanner();
     trouble = "";
     if (answer) update({ labelled: answer.labelled });
-    if (!outbox.size) refresh().catch(() => {});
+    else refresh().catch(() => {}); // nothing is left to be saved
     showStatus();
   },
   waiting(error) {

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { announce, h, percent, plural, shaded } from "./dom.js";
-import { listen, state, tab } from "./state.js";
+import { listen, state } from "./state.js";
 
 const WORDS = 6; // that are named for each side
 
@@ -47,7 +47,7 @@ export function doubtfulView(root, outbox) {
 
   function decide(event, one, name) {
     kept.add(one.id);
-    if (name) outbox.add({ changes: [{ id: one.id, label: name, expected: one.label }], how: "doubtful", tab });
+    if (name) outbox.add({ changes: [{ id: one.id, label: name, expected: one.label }], how: "doubtful" });
     announce(name ? `Changed to ${name}.` : "Kept.");
     const article = event.target.closest("article");
     const next = article.nextElementSibling || article.previousElementSibling;

@@ -82,7 +82,7 @@ export function labelView(root, outbox) {
   function record(document, name, how) {
     past.push({ document, before: document.label, after: name });
     done.add(document.id);
-    outbox.add({ changes: [{ id: document.id, label: name, expected: document.label }], how, tab });
+    outbox.add({ changes: [{ id: document.id, label: name, expected: document.label }], how });
   }
 
   function undo() {
@@ -91,7 +91,7 @@ export function labelView(root, outbox) {
     const { document, before, after } = last;
     const changes = (last.together || [last]).map((one) => ({ id: one.document.id, label: one.before, expected: one.after }));
     for (const change of changes) done.delete(change.id);
-    outbox.add({ changes, tab });
+    outbox.add({ changes });
     if (current && current.id !== document.id) queue.unshift(current);
     current = { ...document, label: before };
     alike = null;
@@ -122,7 +122,7 @@ export function labelView(root, outbox) {
     const changes = together.map((one) => ({ id: one.document.id, label: name, expected: one.before }));
     past.push({ ...together[0], together });
     for (const one of chosen) done.add(one.id);
-    outbox.add({ changes, how: "together", tab });
+    outbox.add({ changes, how: "together" });
     queue = queue.filter((one) => !done.has(one.id));
     announce(`${plural(chosen.length, "document")} labelled ${name}.`);
     if (done.has(current.id)) advance();
