@@ -55,5 +55,5 @@ print(model.explain("The goalkeeper blamed the wind"))
 
 # %%
 # Your own vectors and encoders work in the same way: [Word vectors and
-# encoders](../classifier.md#word-vectors-and-encoders). Next: [a million
+# encoders](../vectors.md). Next: [a million
 # documents](million_documents.md).

@@ -49,7 +49,7 @@ WRITTEN_BY_THE_BUILD = {DOCS / "reference" / "command.md"} | {
 @pytest.mark.filterwarnings("ignore:dCoT .* does not beat TF-IDF")
 @pytest.mark.filterwarnings("ignore:no document is certain enough")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:gensim")
-@pytest.mark.parametrize("page", ["classifier.md", *COMING_FROM])
+@pytest.mark.parametrize("page", ["classifier.md", "vectors.md", *COMING_FROM])
 def test_code_runs(page, capsys):
     if page == "coming-from/gensim.md":
         pytest.importorskip("gensim")
@@ -223,9 +223,10 @@ def test_cells_of_a_tutorial():
 def test_the_number_of_labels_from_which_x_is_a_candidate():
     pages = {
         name: " ".join((DOCS / name).read_text().split())
-        for name in ("classifier.md", "defaults.md")
+        for name in ("understanding/classifier.md", "defaults.md")
     }
-    assert f"With {INPUT_FROM_LABELS:,} labels or more, they also decide" in pages["classifier.md"]
+    learning = pages["understanding/classifier.md"]
+    assert f"With {INPUT_FROM_LABELS:,} labels or more, they also decide" in learning
     assert f"With {INPUT_FROM_LABELS:,} labels or more it is a candidate" in pages["defaults.md"]
 
 
