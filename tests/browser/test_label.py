@@ -154,6 +154,27 @@ def test_the_exact_name_of_a_class_is_chosen_first(page, serving):
     wait(lambda: [*running.session.labels.values()] == ["law", "law"])
 
 
+def test_keys_right_after_a_class_are_for_the_next_document(page, serving):
+    running = serving(classes=("law", "oil"))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    page.keyboard.press("c")
+    page.keyboard.type("law")
+    page.get_by_role("option", name="law", exact=True).wait_for()
+    # in one task of the page: nothing is drawn, and no dialog reports that it is closed, in between
+    page.evaluate(
+        """async () => {
+            for (const key of ["Enter", "2"]) {
+                const event = new KeyboardEvent("keydown", { key, bubbles: true });
+                document.activeElement.dispatchEvent(event);
+                for (let k = 0; k < 9; k += 1) await null;
+            }
+        }"""
+    )
+    wait(lambda: len(running.session.labels) == 2)
+    assert [*running.session.labels.values()] == ["law", "oil"]
+
+
 def test_two_tabs_do_not_overwrite_each_other(page, browser, serving):
     running = serving(classes=("oil", "grain"))
     page.goto(running.address)

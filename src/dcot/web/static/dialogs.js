@@ -7,7 +7,7 @@ import { addClass, difference, listen, refresh, resembling, state, update } from
 /** Type a class: an existing one by a few letters, or a new one. Gives its name, or null. */
 export function findClass(document = null) {
   return new Promise((resolve) => {
-    let chosen = null, place = 0, found = [];
+    let place = 0, found = [];
     const input = h("input", { type: "text", maxLength: 200, role: "combobox", "aria-expanded": "true", "aria-controls": "class-options", "aria-label": "Class", placeholder: state.classes.length ? "Type to find, or to make a new class" : "Name of the first class, such as “oil”", autocomplete: "off", spellcheck: false });
     const list = h("ul.options", { id: "class-options", role: "listbox" });
     const box = dialog(state.classes.length ? "Choose a class" : "Name a class", input, list,
@@ -31,8 +31,11 @@ export function findClass(document = null) {
       input.setAttribute("aria-activedescendant", found.length ? `option-${place}` : "");
       list.children[place]?.scrollIntoView({ block: "nearest" });
     }
-    function take(one) {
-      chosen = one.name;
+    /** At once, not when the dialog reports that it is closed: the next key is for the next document. */
+    function take({ name }) {
+      if (!state.classes.some((one) => one.name === name)) addClass(name);
+      resolve(name);
+      input.blur(); // or it gets the next key, until the page is drawn again
       box.close();
     }
     input.addEventListener("input", filter);
@@ -42,12 +45,9 @@ export function findClass(document = null) {
       else if (event.key === "Enter" && found[place]) take(found[place]);
       else return;
       event.preventDefault();
-      if (chosen === null) draw();
+      draw();
     });
-    box.addEventListener("close", () => {
-      if (chosen && !state.classes.some((one) => one.name === chosen)) addClass(chosen);
-      resolve(chosen);
-    });
+    box.addEventListener("close", () => resolve(null));
     filter();
     input.focus();
   });
