@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from safetensors.numpy import save_file
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 import dcot
@@ -332,6 +333,31 @@ def test_blank_and_unknown_texts_have_no_vector(corpus):
         read = isinstance(embedding, FakeEncoder)  # an encoder reads words that the model has not
         assert model.has_known_terms(new).tolist() == [False, True, read]
         assert (model.predict(new, unknown="?") == "?").tolist() == [True, False, not read]
+
+
+def test_a_vector_says_something_about_a_document_without_known_terms(corpus):
+    texts, labels, _ = corpus
+    V = FakeEncoder().encode(texts)
+    model = DCoTClassifier(random_state=0, grid={"embedding": [1.0]}).fit(texts, labels, vectors=V)
+    new, vectors = ["never heard", "never heard", "oil"], np.vstack([V[0], 0 * V[0], 0 * V[0]])
+    assert model.has_known_terms(new, vectors=vectors).tolist() == [True, False, True]
+    assert model.has_known_terms(new).tolist() == [False, False, True]
+    assert (model.predict(new, unknown="?", vectors=vectors) != "?").tolist() == [True, False, True]
+    with pytest.raises(DcotError, match="vectors"):
+        model.has_known_terms(new, vectors=vectors[:2])
+
+
+def test_clones_share_the_encoder_and_nothing_that_was_learned(corpus):
+    encoder = FakeEncoder()
+    model = model_of(corpus, encoder)
+    made = clone(model.set_output(transform="pandas"))
+    assert made.embedding is encoder
+    assert model.embedding is encoder
+    assert not hasattr(made, "classes_")
+    assert made.get_params(deep=False) == model.get_params(deep=False)
+    assert made._sklearn_output_config == {"transform": "pandas"}
+    made = clone(DCoTClassifier(vectorizer=DCoTVectorizer(min_df=3)))
+    assert made.get_params()["vectorizer__counter__min_df"] == 3
 
 
 # -- saving -------------------------------------------------------------------------------------

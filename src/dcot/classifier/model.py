@@ -758,13 +758,21 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             )
         return found
 
-    def has_known_terms(self, documents: Any) -> Array:
-        """Return whether each document has a known term or, with an encoder, any text.
+    def has_known_terms(self, documents: Any, *, vectors: Any = None) -> Array:
+        """Return whether each document has a known term, any text for an encoder, or a vector.
+
+        Parameters
+        ----------
+        documents : as in ``predict``
+        vectors : array, optional
+            Vectors of the documents; a row of zeros says nothing about a document.
 
         Raises
         ------
         ModelNotFittedError
             If the classifier is not fitted.
+        InvalidInputError
+            If vectors are given that ``predict`` would refuse.
         InvalidTypeError
             If the documents are not of the kind in ``fit``.
 
@@ -776,6 +784,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         [True, False]
         """
         embedding = self._fitted().embedding
+        if vectors is not None:
+            return _known(self._read(documents, vectors))
         if embedding is None or embedding.kind != "encoder" or self.vectorizer_ is None:
             return _has_terms(self._read_terms(documents))
         return np.array([bool(text.strip()) for text in as_texts(documents)], dtype=bool)
@@ -1157,6 +1167,13 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learned")
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy that shares the embedding: an encoder may be large, and nothing changes it."""
+        plain = copy(self)
+        plain.embedding = None
+        made: Self = super(DCoTClassifier, plain).__sklearn_clone__()
+        return made.set_params(embedding=self.embedding)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -245,6 +245,7 @@ def _classifier(fitted: FittedClassifier | None) -> Part:
     settings: dict[str, Any] = {
         "classes": _labels(fitted.classes),
         "exclusive": fitted.exclusive,
+        "indicator": fitted.kind == "indicator",
         "temperature": float(fitted.temperature),
     }
     beside = fitted.embedding

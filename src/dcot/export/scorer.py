@@ -48,11 +48,16 @@ class Scorer:
         """Return the probabilities of documents, one column for each of ``classes``."""
         return np.array([self._probabilities(document) for document in _several(documents)])
 
-    def predict(self, documents: Iterable[str | Mapping[str, float]]) -> list[Any]:
-        """Return the most probable class of each document; for several labels, all above 0.5."""
+    def predict(self, documents: Iterable[str | Mapping[str, float]]) -> Any:
+        """Return the most probable class of each document; for several labels, all above 0.5.
+
+        Several labels have the form they had in ``fit``: tuples, or rows of zeros and ones.
+        """
         found = [self._probabilities(document) for document in _several(documents)]
         if self.settings["classifier"]["exclusive"]:
             return [self.classes[int(row.argmax())] for row in found]
+        if self.settings["classifier"]["indicator"]:
+            return np.array([row > 0.5 for row in found], dtype=int).reshape(-1, len(self.classes))
         return [tuple(self.classes[k] for k in np.flatnonzero(row > 0.5)) for row in found]
 
     # -- texts ----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from dcot.runtime.resources import n_cores
 from dcot.web.schema import InvalidRequestError, Schema, check
 
 MAX_JSON_BYTES = 1 << 20
+_log = logging.getLogger("uvicorn.error")  # which the server shows
 
 
 class Failure(Exception):  # noqa: N818  it is an answer
@@ -103,6 +105,9 @@ def _endpoint(
             return _error(422, str(error))
         except DcotError as error:
             return _error(_status(error), str(error))
+        except Exception as error:  # of an encoder, for example
+            _log.exception("an unexpected error in %s %s", operation.method, operation.path)
+            return _error(500, f"an unexpected error: {type(error).__name__}: {error}")
         if isinstance(answer, Download):
             disposition = f'attachment; filename="{answer.name}"'
             return Response(

@@ -102,6 +102,17 @@ def test_probabilities_of_a_classifier(options, labels_of, tmp_path):
     assert scorer.predict(NEW) == (predicted.tolist() if labels_of is list else predicted)
 
 
+@pytest.mark.filterwarnings("ignore:dCoT .* does not beat TF-IDF")
+def test_a_scorer_gives_labels_in_the_form_of_fit(tmp_path):
+    names = sorted(set(CORPUS.labels[::4].tolist()))
+    rows = np.array([[name == label for name in names] for label in CORPUS.labels[::4]], dtype=int)
+    model = DCoTClassifier(random_state=0).fit(TEXTS[:-2], rows)
+    scorer = scorer_of(model, tmp_path)
+    assert model.predict(NEW).any()
+    np.testing.assert_array_equal(scorer.predict(NEW), model.predict(NEW), strict=True)
+    assert scorer.predict([]).shape == (0, len(names))
+
+
 def test_a_model_of_a_matrix(tmp_path):
     X = sp.random(40, 12, 0.3, format="csr", random_state=0)
     model = DCoT(6).fit(X)

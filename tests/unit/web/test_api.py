@@ -343,3 +343,16 @@ def test_answers_that_compute_take_turns(monkeypatch):
     assert asyncio.run(ask()) == [200] * 7
     assert len(most) == 6
     assert max(most) == 2
+
+
+def test_an_error_of_an_encoder_is_told(client, session, monkeypatch, caplog):
+    def fails(*args):
+        raise RuntimeError("the encoder is out of memory")
+
+    monkeypatch.setattr(session, "alike", fails)
+    answer = client.get("/api/alike", params={"id": "0"})
+    assert answer.status_code == 500
+    assert answer.json() == {
+        "error": "an unexpected error: RuntimeError: the encoder is out of memory"
+    }
+    assert "GET /alike" in caplog.text
