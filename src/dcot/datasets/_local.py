@@ -11,6 +11,7 @@ import numpy as np
 
 from dcot.datasets._corpus import Corpus
 from dcot.errors import DatasetError, InvalidInputError, InvalidParameterError
+from dcot.runtime.files import as_path
 
 __all__ = ["load_folder", "load_table"]
 
@@ -63,7 +64,7 @@ def load_folder(
     >>> load_folder(folder).labels.tolist()
     ['energy']
     """
-    root = Path(path).expanduser()
+    root = as_path(path).expanduser()
     if not root.is_dir():
         raise DatasetError(f"{root} is not a folder: expected one with text files ({pattern})")
     files = sorted(file for file in root.rglob(pattern) if file.is_file())
@@ -128,10 +129,11 @@ def load_table(
             f"the column {split!r} gives the split, so test_share={test_share!r} would have no "
             "effect: leave one of them out"
         )
-    file, ending = Path(path).expanduser(), Path(path).suffix.lower()
+    file = as_path(path).expanduser()
+    ending = file.suffix.lower()
     if ending not in _KINDS:
         raise InvalidParameterError(
-            f"{path} ends with {Path(path).suffix!r}: expected one of {', '.join(_KINDS)}"
+            f"{path} ends with {file.suffix!r}: expected one of {', '.join(_KINDS)}"
         )
     if not file.is_file():
         raise DatasetError(f"{path} does not exist: expected a table of documents")

@@ -16,7 +16,7 @@ from dcot.distributed._partitions import Failed, Loader, Partition, partitions_o
 from dcot.distributed._running import Options, Shared, compute, connected, in_use, settle, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.estimator import DCoT
-from dcot.runtime.files import atomic_file, write_atomically
+from dcot.runtime.files import as_path, atomic_file, write_atomically
 from dcot.stream.outputs import reason_of, write_parquet
 from dcot.stream.passes import count_of
 from dcot.stream.writing import checksum
@@ -154,7 +154,7 @@ def transform_to(
     ...     distributed.transform_to(model, bag, Path(folder) / "features", cluster="threads")
     4
     """
-    folder = Path(path)
+    folder = as_path(path)
     made = _fitted(model).representation
     if made.output in WITH_X and made.components is None:
         raise InvalidParameterError(

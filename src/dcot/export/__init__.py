@@ -27,7 +27,7 @@ from dcot.errors import (
 )
 from dcot.estimator import DCoT
 from dcot.runtime.extras import require
-from dcot.runtime.files import atomic_file, explained, write_atomically
+from dcot.runtime.files import as_path, atomic_file, explained, write_atomically
 from dcot.text.analysis import DEFAULT_PATTERN, UNICODE_PATTERN
 from dcot.text.counter import TermCounter
 from dcot.text.options import stop_list
@@ -127,7 +127,7 @@ def to_numpy(model: Model, folder: str | os.PathLike[str]) -> None:
     program = _program(model)
     if program.settings["analysis"] is None:
         raise InvalidParameterError("to_numpy needs a model of texts, and this one reads a matrix")
-    place = Path(folder)
+    place = as_path(folder)
     with explained(place):
         place.mkdir(parents=True, exist_ok=True)
     text = json.dumps(program.settings, ensure_ascii=False).encode()

@@ -19,8 +19,6 @@ from typing import Any
 from dcot._version import __version__
 from dcot.errors import (
     InvalidInputError,
-    InvalidParameterError,
-    InvalidTypeError,
     ModelFolderError,
     ModelFormatError,
 )
@@ -46,7 +44,7 @@ from dcot.persistence.manifest import (
     read_manifest,
     to_json,
 )
-from dcot.runtime.files import sync_folder, temporary_name
+from dcot.runtime.files import as_path, sync_folder, temporary_name
 from dcot.runtime.resources import format_bytes
 
 _OUR_PARTIAL = re.compile(r"\.(arrays|settings|vocabulary|manifest|card)-[0-9a-f]{16}\.partial")
@@ -62,7 +60,7 @@ def write_folder(path: Any, contents: Contents, precision: str | None = None) ->
     precision : ``"float16"`` or ``"int8"`` for its weights, or None to keep their precision
     """
     check_precision(precision)
-    folder = folder_of(path)
+    folder = as_path(path)
     payload = _payload(contents, precision)
     with explained("save the model to", folder):
         check_target(folder)
@@ -79,19 +77,6 @@ def write_folder(path: Any, contents: Contents, precision: str | None = None) ->
                 with suppress(OSError):  # not empty: another process wrote files to it
                     folder.rmdir()
             raise
-
-
-def folder_of(path: Any) -> Path:
-    """Return a path; raise an error if the value is not a path."""
-    try:
-        found = os.fsdecode(path)
-    except TypeError:
-        raise InvalidTypeError(
-            f"path must be a string or a pathlib.Path, got {type(path).__name__}"
-        ) from None
-    if not found or "\0" in found:
-        raise InvalidParameterError(f"path must name a folder, got {found!r}")
-    return Path(found)
 
 
 def _payload(contents: Contents, precision: str | None) -> dict[str, Iterable[Any]]:
@@ -272,7 +257,7 @@ def read_folder(path: Any, *, mmap: bool = False, verify: bool | None = None) ->
         reads every byte; damaged numbers are then not noticed. Sizes, header and all JSON are
         always checked.
     """
-    folder = folder_of(path)
+    folder = as_path(path)
     verify = not mmap if verify is None else verify
     with explained("read the model in", folder):
         manifest = read_manifest(folder)

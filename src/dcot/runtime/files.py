@@ -31,7 +31,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from dcot.errors import OutputError
+from dcot.errors import InvalidParameterError, InvalidTypeError, OutputError
 
 if sys.platform != "win32":
     import fcntl
@@ -39,6 +39,19 @@ if sys.platform != "win32":
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LEFTOVER_SECONDS = 60.0  # a newer temporary file may belong to a write that has just begun
 _EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
+
+
+def as_path(path: Any) -> Path:
+    """Return a path; raise an error if the value is not a path."""
+    try:
+        found = os.fsdecode(path)
+    except TypeError:
+        raise InvalidTypeError(
+            f"path must be a string or a pathlib.Path, got {type(path).__name__}"
+        ) from None
+    if not found or "\0" in found:
+        raise InvalidParameterError(f"path must name a file or folder, got {found!r}")
+    return Path(found)
 
 
 @contextmanager
@@ -54,7 +67,8 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     >>> target.read_bytes()
     b'id,score'
     """
-    shown, target = Path(path), Path(os.path.abspath(path))
+    shown = as_path(path)
+    target = Path(os.path.abspath(shown))
     with explained(shown):  # not every path can be looked at
         if target.is_dir():
             raise OutputError(f"cannot write {shown}: it is a folder; name a file")
@@ -77,9 +91,10 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a small file atomically; its folder is created if needed."""
-    with explained(Path(path)):
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(path) as file:
+    place = as_path(path)
+    with explained(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_file(place) as file:
         file.write(data)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dcot.core.centred import check_indices
 from dcot.errors import DcotError, InvalidInputError, InvalidParameterError
+from dcot.runtime.files import as_path
 
 Reader = Callable[[], Iterator[Any]]
 
@@ -334,7 +335,7 @@ class NpzFiles(Source):
     def __init__(self, paths: PathLike | Iterable[PathLike], on_error: str = "raise") -> None:
         super().__init__(on_error)
         given = [paths] if isinstance(paths, str | Path) else list(paths)
-        self.paths = [Path(path) for path in given]
+        self.paths = [as_path(path) for path in given]
         if not self.paths:
             raise InvalidInputError("the list of .npz files is empty: give at least one")
         self.n_documents = self.n_entries = 0

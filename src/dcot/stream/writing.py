@@ -24,8 +24,7 @@ import scipy.sparse as sp
 from dcot.core.centred import check_indices
 from dcot.core.fit import FittedDCoT
 from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, OutputError
-from dcot.persistence.folder import folder_of
-from dcot.runtime.files import DISK_FULL, write_atomically
+from dcot.runtime.files import DISK_FULL, as_path, write_atomically
 from dcot.runtime.progress import Progress, announce, documents_done, silent
 from dcot.stream import Batch, Source
 from dcot.stream.outputs import Checkpoint, Npy, Parquet, Writer, reason_of
@@ -61,7 +60,7 @@ def write_features(
     overwrite : replace a finished output
     resume : resume an unfinished output; None means unless ``overwrite``
     """
-    path = folder_of(path)
+    path = as_path(path)
     resume = not overwrite if resume is None else resume
     if path.suffix in (".csv", ".tsv", ".json", ".jsonl", ".npz"):
         raise InvalidParameterError(

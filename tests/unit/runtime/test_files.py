@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dcot.errors import OutputError
+from dcot.errors import DcotError, OutputError
 from dcot.runtime import files
 
 OLD, NEW = b"old", b"new"
@@ -225,3 +225,9 @@ def test_a_folder_is_replaced_in_one_step(tmp_path: Path) -> None:
 def test_two_writers_have_two_temporary_names(tmp_path):
     names = {files.temporary_name(tmp_path / "part-000001.parquet") for _ in range(10)}
     assert len(names) == 10
+
+
+@pytest.mark.parametrize("path", [5, None, "", "a\0b"])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(DcotError, match="path must"), files.atomic_file(path):
+        pass

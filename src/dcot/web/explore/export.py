@@ -40,7 +40,7 @@ class Page:
 
     def save(self, path: str | Path) -> None:
         """Write the file, in one step."""
-        write_atomically(Path(path), self.html.encode())
+        write_atomically(path, self.html.encode())
 
     def __repr__(self) -> str:
         return f"<page about {self.name}: {len(self.html) / 1e6:.1f} MB, see it in a notebook>"
