@@ -6,7 +6,7 @@ Train a classifier, save it to a folder, and answer requests with it.
 # %%
 # ## Train and save
 #
-# Weights in 16 bits take half the space, with [hardly any change in
+# Saving the weights in 16 bits halves the size, with [hardly any change in
 # accuracy](../defaults.md#how-to-save).
 import tempfile
 import time
@@ -28,9 +28,8 @@ for path in sorted(folder.iterdir()):
 # %%
 # ## Safe to load
 #
-# The folder contains JSON and arrays. There is no pickle, and loading runs no code.
-# Everything is checked before it is used. Here we truncate a file to see what
-# happens:
+# The folder contains JSON and arrays, but no pickle, so loading runs no code. dcot
+# checks everything before it uses it. Here we truncate a file to see what happens:
 arrays = next(folder.glob("arrays-*"))
 content = arrays.read_bytes()
 arrays.write_bytes(content[:-100])
@@ -45,7 +44,7 @@ print(loaded.predict(["chop the parsley and simmer the sauce"]))
 # %%
 # ## How fast?
 #
-# Count the documents per second on your own machine:
+# Measure the documents per second on your own machine:
 loaded.predict(corpus.test_texts[:1])  # the first call compiles
 start = time.perf_counter()
 loaded.predict(corpus.test_texts)
@@ -55,8 +54,8 @@ print(f"{rate:,.0f} documents per second")
 # %%
 # ## A web service
 #
-# This one uses [Starlette](https://www.starlette.io). Predicting does not change a
-# model, so threads can share it.
+# This service uses [Starlette](https://www.starlette.io). Predicting does not change
+# a model, so threads can share it.
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -83,7 +82,8 @@ async def classify(request: Request) -> JSONResponse:
 app = Starlette(routes=[Route("/classify", classify, methods=["POST"])])
 
 # %%
-# `uvicorn service:app` serves it. Here we call it directly, without a network:
+# Put this code into `service.py` and serve it with `uvicorn service:app`. Here we
+# call the app directly, without a network:
 import asyncio
 
 import httpx
@@ -101,7 +101,7 @@ async def ask(texts: list[object]) -> None:
 asyncio.run(ask(["The striker scored twice", "Xylophagous zymurgy", 7]))
 
 # %%
-# A text without any known word gets no topic, which is better than a guess. To also
-# refuse uncertain texts, see [When to abstain](../classifier.md#when-to-abstain).
-# More about model folders: [Save and load](../models.md). To predict without dcot:
-# [export the model](../integrations.md#numpy-alone).
+# A text without any known word gets no topic, which is better than a guess. To refuse
+# uncertain texts as well, see [When to abstain](../classifier.md#when-to-abstain).
+# [Save and load](../models.md) has more about model folders. If you want to predict
+# without dcot, [export the model](../integrations.md#numpy-alone).

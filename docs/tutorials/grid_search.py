@@ -1,13 +1,13 @@
 """# A pipeline with GridSearchCV
 
 `DCoTVectorizer` is a scikit-learn transformer. Put it in front of any classifier, and
-search its settings with scikit-learn's own tools.
+tune its parameters with scikit-learn's own tools.
 """
 
 # %%
 # ## A pipeline
 #
-# With its default settings:
+# Start with the default parameters:
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
@@ -24,8 +24,8 @@ print(
 # %%
 # ## A grid
 #
-# The vectorizer has the parameters of counting (`min_df`, `stop_words`, …), of
-# weighting (`sublinear_tf`, …) and of dCoT (`noise`, `n_prototypes`, …).
+# You can search the parameters of all its steps: counting (`min_df`, `stop_words`,
+# …), weighting (`sublinear_tf`, …) and dCoT (`noise`, `n_prototypes`, …).
 grid = {
     "dcot__noise": [0.5, 0.9],
     "dcot__n_prototypes": [300, 1000],
@@ -40,7 +40,7 @@ for row in search.cv_results_["rank_test_score"].argsort():
     print("  ".join(f"{value:>12}" for value in values), f"  {mean:8.1%}")
 
 # %%
-# The best pipeline, on documents that the search has not seen:
+# Now evaluate the best pipeline on documents that the search has not seen:
 print(search.best_params_)
 print(
     f"{search.score(corpus.test_texts, corpus.test_labels):.1%} of the test documents"
@@ -49,9 +49,9 @@ print(
 # %%
 # ## Is it worth it?
 #
-# With many labels, a search like this can gain a little. With few, the differences
-# are smaller than the noise of the estimate. And a pipeline learns from labelled
-# documents only. [`DCoTClassifier`](../classifier.md) learns from all documents, and
-# chooses its few settings by leave-one-out.
+# With many labels, a search like this can gain a little. With few labels, the
+# differences are smaller than the noise of the estimates. A pipeline like this also
+# learns from labelled documents only. [`DCoTClassifier`](../classifier.md) learns
+# from all documents, labelled or not, and chooses its features by leave-one-out.
 #
 # Next: [short texts, with word vectors](short_texts.md).

@@ -1,14 +1,14 @@
 """# Label a corpus from nothing
 
-You have documents and no labels. dcot suggests documents that are worth labelling,
-learns from your labels, and points out those that look wrong. On this page the labels
-come from the corpus; in reality they come from you.
+You have documents but no labels. dcot suggests documents that are worth labelling,
+learns from your labels, and points out labels that look wrong. On this page the
+labels come from the corpus; in practice they come from you.
 """
 
 # %%
 # ## The first batch
 #
-# Before there is any label, `suggest` chooses documents from all over the corpus.
+# Without any labels, `suggest` chooses documents that are spread out over the corpus.
 import numpy as np
 
 from dcot import DCoTClassifier, datasets, plots
@@ -29,9 +29,9 @@ print(len(set(labels[first])), "topics in", len(first), "labels")
 # %%
 # ## Label, refit, repeat
 #
-# `fit` learns from all the texts and takes seconds. After that only the labels
-# change: `refit` keeps the features and is much faster. `suggest` returns the
-# documents whose labels would help most.
+# `fit` learns from all the texts and takes seconds. From then on only the labels
+# change, so we call `refit`, which keeps the features and is much faster. `suggest`
+# now returns the documents whose labels would help most.
 model = DCoTClassifier().fit(texts, labels)
 suggested = {34: [model.score(corpus.test_texts, corpus.test_labels)]}
 while (count := sum(label is not None for label in labels)) < 154:
@@ -42,7 +42,7 @@ while (count := sum(label is not None for label in labels)) < 154:
     suggested[count + 40] = [model.score(corpus.test_texts, corpus.test_labels)]
 
 # %%
-# For comparison, the same number of labels, drawn at random three times:
+# For comparison, we draw the same numbers of labels at random, three times:
 random: dict[int, list[float]] = {count: [] for count in suggested}
 for seed in range(3):
     order = np.random.default_rng(seed).permutation(len(texts))
@@ -54,11 +54,11 @@ for seed in range(3):
 plots.label_curves({"at random": random, "suggested": suggested})
 
 # %%
-# ## Which answers look wrong?
+# ## Which labels look wrong?
 #
-# Everybody mislabels now and then. Let us give three documents a wrong topic.
-# `label_issues` compares each label with the prediction of a model that has not seen
-# it, and lists the most doubtful ones first.
+# Everyone mislabels a document now and then. Here we give three documents a wrong
+# topic. `label_issues` compares each label with the prediction of a model that has
+# not seen it, and lists the most doubtful ones first.
 wrong = first[:3]
 labels[wrong] = ["chess", "sailing", "weather"]
 model.refit(texts, labels)
@@ -70,6 +70,6 @@ for row in issues.head(5).iter_rows(named=True):
 # %%
 # ## The same in the browser
 #
-# `dcot label news.csv --text body -o labels.csv` opens a page that does all of
-# this, with one key per label: [Label in the browser](../label.md). Next: [read what
-# a model has learned](read_a_model.md).
+# `dcot label news.csv --text body -o labels.csv` opens a page that does all of this
+# with one key press per label: see [Label in the browser](../label.md). Next: [read
+# what a model has learned](read_a_model.md).

@@ -1,11 +1,11 @@
 """# A million documents
 
-A fit needs only sums over documents, so the documents need not be in memory. dcot
-reads them from files, batch by batch.
+To fit a model, dcot needs only sums over the documents. It can therefore read them
+from files, batch by batch, and they never have to fit in memory.
 
-The texts on this page are generated from the corpus that is included in dcot. There
-are only 20,000, so that the page builds quickly. Set `DOCUMENTS` to a million to try
-it on your machine.
+The texts on this page are generated from the corpus that comes with dcot. There are
+only 20,000 of them, so that the page builds quickly. To try a million on your
+machine, change `DOCUMENTS`.
 """
 
 # %%
@@ -14,7 +14,8 @@ DOCUMENTS = 20_000
 # %%
 # ## Some files
 #
-# Each text mixes words from two documents of the same topic.
+# We write four files. Each text in them mixes words from two documents of the same
+# topic.
 import json
 import tempfile
 from pathlib import Path
@@ -44,8 +45,8 @@ print(f"{DOCUMENTS:,} texts, {sum(path.stat().st_size for path in paths) / 1e6:.
 # %%
 # ## Fit from files
 #
-# `memory_limit` limits the memory of the fit. The plan says what is kept in memory
-# and how much it takes.
+# `memory_limit` is the most memory that the fit may use. The plan shows what is kept
+# in memory, and how much memory the fit is expected to take.
 source = TextSource(paths, column="text")
 model = DCoTVectorizer(n_prototypes=500, n_layers=1, memory_limit="1GB").fit(source)
 plan = model.dcot_.plan_
@@ -55,8 +56,8 @@ print(
 print(f"{len(model.vocabulary_):,} terms of {model.dcot_.n_documents_:,.0f} documents")
 
 # %%
-# The model is the same as that of a fit in memory, up to the accuracy of the solver.
-# This is the cosine between the two:
+# A fit in memory gives the same model, up to the accuracy of the solver. To check, we
+# encode a text with both models and compute the cosine:
 in_memory = DCoTVectorizer(n_prototypes=500, n_layers=1).fit(list(source.files))
 text = ["parsley and garlic in the pan"]
 print(f"{(model.encode(text) @ in_memory.encode(text).T).item():.5f}")
@@ -64,8 +65,8 @@ print(f"{(model.encode(text) @ in_memory.encode(text).T).item():.5f}")
 # %%
 # ## Features to a file
 #
-# `transform_to` writes batch by batch. After a crash or a full disk, the same call
-# continues where it stopped.
+# `transform_to` writes the features batch by batch. If it is interrupted, for example
+# by a crash or a full disk, the same call continues where it stopped.
 model.transform_to(source, folder / "features.npy")
 features = np.load(folder / "features.npy", mmap_mode="r")
 print(features.shape, features.dtype)

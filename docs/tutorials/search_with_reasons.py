@@ -1,14 +1,14 @@
 """# Search, with reasons
 
-Find documents by meaning and by words, and see why each was found.
+Find documents by meaning and by words, and see why each one was found.
 """
 
 # %%
 # ## An index
 #
-# `SearchIndex(store_texts=True)` is all you need: the first `add` fits a model on your
-# documents. Here we pass a vectorizer to leave out English stop words. `RETRIEVAL`
-# has the settings for search.
+# `SearchIndex(store_texts=True)` is all you need: the first `add` fits a model on
+# your documents. Here we pass our own vectorizer, to leave out English stop words.
+# `RETRIEVAL` contains the settings that suit search.
 from dcot import DCoTVectorizer, SearchIndex, datasets
 from dcot.search import RETRIEVAL
 
@@ -20,17 +20,17 @@ print(index.search("courtroom lawyer", k=5))
 # %%
 # ## Why was it found?
 #
-# There are two reasons for a hit: `BM25` measures the words it shares with the query,
-# and `cosine` compares their meanings. The first hit above is about a film. It has the
-# rare word *courtroom*, but its cosine shows that its meaning is different. Hits with a
-# BM25 of zero share no word with the query:
+# A hit has two scores: `BM25` measures the words that it shares with the query, and
+# `cosine` compares their meanings. The first hit above is about a film. It contains
+# the rare word *courtroom*, but its cosine shows that it is about something else.
+# Hits with a BM25 of zero share no word with the query:
 hits = index.search("courtroom lawyer", k=100)
 by_meaning = [hit for hit in hits if hit.bm25 == 0][:2]
 for hit in by_meaning:
     print(f"{hit.metadata['topic']}, cosine {hit.similarity:.2f}: {hit.text}")
 
 # %%
-# To see what connects them, compare their prototypes:
+# To see what connects these hits with the query, compare their prototypes:
 explain = index.model_.explain
 query = dict(explain("courtroom lawyer").layer(1).top(40))
 for hit in by_meaning:
@@ -44,8 +44,8 @@ for hit in by_meaning:
 # ## Words or meaning?
 #
 # `hybrid` is the share of meaning in the score: 0 is BM25 alone, 1 is meaning alone.
-# By default each query gets its own share. BM25 finds only documents that contain
-# words of the query.
+# By default dcot chooses the share for each query. BM25 alone finds only documents
+# that contain a word of the query:
 for share in (0, 0.5, 1):
     hits = index.search("courtroom lawyer", k=20, hybrid=share)
     about = [hit.metadata["topic"] for hit in hits].count("law")
@@ -54,11 +54,11 @@ for share in (0, 0.5, 1):
 # %%
 # ## Filters and neighbours
 #
-# `where` searches only some of the documents. `similar` finds the documents that are
-# nearest to one in the index.
+# `where` restricts the search to some of the documents. `similar` finds the nearest
+# neighbours of a document in the index.
 print(index.search("water", k=3, where={"topic": "cooking"}))
 print(index.similar(0, k=3))
 
 # %%
-# More about search, and how it compares with BM25: [Search](../search.md). Next: [a
-# pipeline with GridSearchCV](grid_search.md).
+# The guide to [search](../search.md) has more, including a comparison with BM25.
+# Next: [a pipeline with GridSearchCV](grid_search.md).

@@ -1,15 +1,15 @@
 """# Short texts, with word vectors
 
-Short texts have few words in common, so there is little to learn from. Word vectors
-that were trained on other text already know the words. dcot can use them in addition
-to its own features.
+Short texts share few words, so there is little to learn from. Word vectors that were
+trained on other text already know what the words mean. dcot can use such vectors in
+addition to its own features.
 """
 
 # %%
 # ## Few words
 #
-# We use 100 labels and the first sixteen words of each text, in which the topic is
-# often not clear yet.
+# We use 100 labels, and only the first sixteen words of each text. Often the topic is
+# not clear from them yet:
 import numpy as np
 
 from dcot import DCoTClassifier, DCoTVectorizer, datasets
@@ -29,8 +29,9 @@ print(beginnings(corpus.train_texts, 16)[2])
 # %%
 # ## Without and with vectors
 #
-# `"wordllama"` is a package of static vectors with 256 dimensions. It needs no network,
-# no GPU and no PyTorch. The extra `embedding` installs it.
+# wordllama is a package of static vectors with 256 dimensions. It needs no network,
+# no GPU and no PyTorch. Install it with the extra `embedding`, and pass its name. We
+# compare the first 16 and the first 100 words of each text:
 for words in (16, 100):
     train, test = (
         beginnings(t, words) for t in (corpus.train_texts, corpus.test_texts)
@@ -43,17 +44,16 @@ for words in (16, 100):
         print(f"{words:3} words, vectors: {embedding!s:9}  {score:.1%}")
 
 # %%
-# Short texts gain most. Leave-one-out on the labelled texts chose the weight of the
-# vectors; 0 would leave them out.
+# Short texts gain most. The weight of the vectors is chosen by leave-one-out on the
+# labelled texts. A weight of 0 would mean that they are not used.
 print(model.best_params_["embedding"])
 
 # %%
 # ## Still readable
 #
-# A decision is still a sum. `encoder` is the share of the vectors.
+# A decision is still a sum that you can read. `encoder` is the part of the vectors.
 print(model.explain("The goalkeeper blamed the wind"))
 
 # %%
-# Your own vectors and encoders work in the same way: [Word vectors and
-# encoders](../vectors.md). Next: [a million
-# documents](million_documents.md).
+# Your own vectors and encoders work in the same way: see [Word vectors and
+# encoders](../vectors.md). Next: [a million documents](million_documents.md).
