@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from numbers import Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,18 +66,30 @@ def load_folder(
     >>> load_folder(folder).labels.tolist()
     ['energy']
     """
+    from dcot.text.decoding import check_encoding
+
     root = as_path(path).expanduser()
     if not root.is_dir():
         raise DatasetError(f"{root} is not a folder: expected one with text files ({pattern})")
-    files = sorted(file for file in root.rglob(pattern) if file.is_file())
+    encoding = check_encoding(encoding)
+    _check_share(test_share)
+    try:
+        files = sorted(file for file in root.rglob(pattern) if file.is_file())
+    except (NotImplementedError, ValueError, TypeError, AttributeError) as error:
+        raise InvalidParameterError(
+            f"pattern must be a pattern of names, such as '*.txt', got {pattern!r}: {error}"
+        ) from error
     if not files:
         raise DatasetError(f"{root} has no files {pattern}: name the right ones with pattern=...")
     texts = [_decode(file, encoding, errors) for file in files]
     folders = [file.relative_to(root).parts[:-1] for file in files]
     splits: list[str] | None = None
-    if {folder[0] if folder else "" for folder in folders} in _SPLIT_FOLDERS:
-        splits = [folder[0] for folder in folders]
-        folders = [folder[1:] if folder[0] != "unlabelled" else () for folder in folders]
+    if {folder[0] for folder in folders if folder} in _SPLIT_FOLDERS:
+        splits = [folder[0] if folder else "unlabelled" for folder in folders]
+        folders = [
+            folder[1:] if split != "unlabelled" else ()
+            for folder, split in zip(folders, splits, strict=True)
+        ]
     return _corpus(root.name, texts, ["/".join(folder) for folder in folders], splits, test_share)
 
 
@@ -124,6 +138,7 @@ def load_table(
     """
     from dcot.text.tables import ReadOptions, read_rows
 
+    _check_share(test_share)
     if split is not None and test_share:
         raise InvalidParameterError(
             f"the column {split!r} gives the split, so test_share={test_share!r} would have no "
@@ -137,12 +152,16 @@ def load_table(
         )
     if not file.is_file():
         raise DatasetError(f"{path} does not exist: expected a table of documents")
+    if quote is not None and not (isinstance(quote, str) and len(quote) == 1):
+        raise InvalidParameterError(f"quote must be one character, or None, got {quote!r}")
     columns = (text,) if isinstance(text, str) else tuple(text)
+    if not columns:
+        raise InvalidParameterError("text must name a column, got none")
     others = [name for name in (label, split) if name is not None]
     options = ReadOptions(columns, quote=quote, missing="")
     try:
         rows = read_rows(file, _KINDS[ending], options, others)
-        read = [["" if value is None else str(value) for value in row] for row in rows]
+        read = [[_cell(value, str(path)) for value in row] for row in rows]
     except InvalidInputError as error:
         marks = _KINDS[ending] in ("csv", "tsv")
         hint = " Quotation marks that belong to the text need quote=None." if marks else ""
@@ -153,6 +172,19 @@ def load_table(
     return _corpus(file.stem, texts, labels, splits, test_share)
 
 
+def _cell(value: Any, path: str) -> str:
+    if value is None or value != value:  # NaN
+        return ""
+    if isinstance(value, list | dict):
+        raise DatasetError(f"{path} has {value!r:.80} in a cell: expected a text or a number")
+    return str(value)
+
+
+def _check_share(test_share: Any) -> None:
+    if not isinstance(test_share, Real) or not 0 <= test_share < 1:
+        raise InvalidParameterError(f"test_share must be in [0, 1), got {test_share!r}")
+
+
 def _decode(file: Path, encoding: str, errors: str) -> str:
     try:
         return file.read_bytes().decode(encoding, errors).removeprefix("\ufeff")
@@ -161,13 +193,13 @@ def _decode(file: Path, encoding: str, errors: str) -> str:
             f"{file} is not {encoding} at byte {error.start}: name its encoding, or pass "
             "errors='replace'"
         ) from error
+    except LookupError as error:
+        raise InvalidParameterError(f"errors must be a name for bytes.decode: {error}") from error
 
 
 def _corpus(
     name: str, texts: list[str], labels: list[str], splits: list[str] | None, test_share: float
 ) -> Corpus:
-    if not 0 <= test_share < 1:
-        raise InvalidParameterError(f"test_share must be in [0, 1), got {test_share!r}")
     if splits is None:
         splits = [
             ("test" if _share(text) < test_share else "train") if label else "unlabelled"

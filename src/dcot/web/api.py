@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from dcot.errors import InvalidInputError
 from dcot.web import formats
 from dcot.web.labels import MAX_NAME, ConflictError
 from dcot.web.routes import Download, Failure, Operation
@@ -261,13 +262,24 @@ class LabelApi:
             ],
         }
 
-    def import_labels(self, content: str, where: str = "the imported file") -> dict[str, Any]:
-        documents = self.session.documents
-        entries = formats.read(content, where)
+    def import_labels(
+        self, content: str, where: str = "the imported file", replace: bool = True
+    ) -> dict[str, Any]:
+        """Take over labels of a file; without ``replace``, those of unlabelled documents alone.
+
+        A row without a label is no answer, and a skipped document keeps the label it has here.
+        """
+        documents, known = self.session.documents, self.session.store.labels
+        rows = formats.read(content, where)
+        entries = [entry for entry in rows if entry.label or entry.how]
+        if rows and not entries:
+            raise InvalidInputError(f"{where} has {len(rows)} documents and no label")
         found = {row: e.label for e in entries if (row := documents.find(e.id, e.text)) is not None}
+        elsewhere = len(entries) - len(found)
+        found = {row: name for row, name in found.items() if row not in known or (name and replace)}
         if found:
             self.session.label(found, "imported")
-        return {"imported": len(found), "elsewhere": len(entries) - len(found)}
+        return {"imported": len(found), "elsewhere": elsewhere}
 
     def save(self) -> dict[str, Any]:
         self.session.save_model()

@@ -232,6 +232,12 @@ def _class(value: Any, where: str) -> str:
     return _plain(value).strip()
 
 
+def _only(choices: list[Any], where: str) -> str:
+    if len(choices) > 1:
+        raise InvalidInputError(f"{where}: {len(choices)} classes were chosen, expected one")
+    return _class(choices[0], where)
+
+
 def _text(value: Any) -> str | None:
     """A text; None for an empty one, and for other values, such as the turns of a dialogue."""
     return value if isinstance(value, str) and value else None
@@ -262,8 +268,8 @@ def _from_prodigy(record: dict[str, Any], where: str) -> Entry | None:
     accepted = record.get("accept")
     label = ""
     if record["answer"] == "accept":
-        chosen = accepted[0] if isinstance(accepted, list) and accepted else record.get("label")
-        label = _class(chosen, where)
+        several = isinstance(accepted, list) and accepted
+        label = _only(accepted, where) if several else _class(record.get("label"), where)
     meta = record.get("meta")
     identifier = meta.get("id") if isinstance(meta, dict) else None
     return Entry(_plain(identifier), label, "imported", "", _text(record.get("text")))
@@ -307,15 +313,17 @@ def _read_label_studio(data: str, where: str) -> list[Entry]:
 
 def _first_choice(annotations: Any, where: str) -> str | None:
     """The first chosen class; empty if the task was skipped, None if it was not annotated."""
+    skipped = False
     for annotation in _objects(annotations):
         if annotation.get("was_cancelled"):
-            return ""
+            skipped = True
+            continue
         for result in _objects(annotation.get("result")):
             value = result.get("value")
             choices = value.get("choices") if isinstance(value, dict) else None
             if isinstance(choices, list) and choices:
-                return _class(choices[0], where)
-    return None
+                return _only(choices, where)
+    return "" if skipped else None
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

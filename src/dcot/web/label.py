@@ -89,7 +89,8 @@ def run_label(
         try:
             take_over(session, given)
             for path in imported:
-                LabelApi(session).import_labels(_content(path), str(path))
+                # labels that were changed here since an earlier start are kept
+                LabelApi(session).import_labels(_content(path), str(path), replace=False)
             access = Access(options.host, listening.getsockname()[1])
             session.start()
             server = server_of(label_app(session, access))

@@ -104,7 +104,7 @@ class Session:
         self._generator = np.random.RandomState(self.seed)
         self._order = self._generator.permutation(len(self.documents))
         self._shaded: OrderedDict[tuple[int, int, str], list[Piece]] = OrderedDict()
-        self._side = self.store.path.with_suffix(".session.json")
+        self._side = self.store.path.with_name(f"{self.store.path.name}.session.json")
         self._resume()
         self._thread = threading.Thread(target=self._work, name="dcot-label", daemon=True)
 

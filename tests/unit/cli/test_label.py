@@ -8,6 +8,7 @@ import pytest
 from tests.unit.cli.running import run, write_corpora
 
 from dcot.web.label import run_label
+from dcot.web.labels import LabelStore
 from dcot.web.server import listen
 
 TEXT = ("news.csv", "--text", "body", "--no-open", "-o", "labels.csv")
@@ -92,7 +93,7 @@ def test_labels_of_the_corpus_are_taken_over_once(here, unserved):
         done = run("label", *TEXT, "--label", "topic", "--json")
         assert done.code == 0, done.err
         assert done.json["labelled"] == 16
-    kept = json.loads((here / "labels.session.json").read_text())
+    kept = json.loads((here / "labels.csv.session.json").read_text())
     assert sorted(kept["classes"]) == ["oil", "stocks"]
 
 
@@ -106,3 +107,15 @@ def test_imported_labels_that_are_not_utf8_are_told(here, unserved):
     done = run("label", *TEXT, "--import", "mine.csv")
     assert done.code == 1
     assert "mine.csv, row 2" in done.err
+
+
+def test_an_import_at_the_next_start_keeps_later_labels(here, unserved):
+    (here / "given.csv").write_text("id,label\n0,oil\n1,oil\n")
+    assert run("label", *TEXT, "--import", "given.csv").code == 0
+    first = unserved[0]
+    assert first.labels == {0: "oil", 1: "oil"}
+    store = LabelStore(first.store.path, first.documents)
+    store.set({1: "shipping"}, "other")
+    store.close()
+    assert run("label", *TEXT, "--import", "given.csv").code == 0
+    assert unserved[1].labels == {0: "oil", 1: "shipping"}

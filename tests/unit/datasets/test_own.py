@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from dcot.datasets import load_folder, load_table
-from dcot.errors import DatasetError, InvalidParameterError
+from dcot.errors import DatasetError, DcotError, InvalidParameterError
 
 ROWS = {
     "title": ["a", "b", "c", "d"],
@@ -131,3 +131,52 @@ def test_wrong_tables(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(b"not parquet")
     with pytest.raises(DatasetError, match=r"cannot be read as \.parquet"):
         load_table(tmp_path / "t.parquet", text="text")
+
+
+def test_a_file_beside_the_folders_of_a_split_is_unlabelled(tmp_path):
+    for part in ("train", "test"):
+        for topic in ("pos", "neg"):
+            (tmp_path / part / topic).mkdir(parents=True)
+            (tmp_path / part / topic / "1.txt").write_text(f"{part} {topic}")
+    (tmp_path / "README.txt").write_text("about these files")
+    corpus = load_folder(tmp_path)
+    assert (len(corpus.train), len(corpus.test)) == (2, 2)
+    assert corpus.target_names == ("neg", "pos")
+    assert corpus.texts[corpus.unlabelled[0]] == "about these files"
+
+
+def test_a_label_that_is_no_number_is_none(tmp_path):
+    frame = pl.DataFrame({"text": ["a", "b", "c"], "label": [1.0, float("nan"), 2.0]})
+    frame.write_parquet(tmp_path / "table.parquet")
+    corpus = load_table(tmp_path / "table.parquet", text="text", label="label")
+    assert corpus.target_names == ("1.0", "2.0")
+    assert len(corpus.unlabelled) == 1
+    (tmp_path / "table.jsonl").write_text('{"text": "a", "label": ["x", "y"]}\n')
+    with pytest.raises(DatasetError, match="in a cell"):
+        load_table(tmp_path / "table.jsonl", text="text", label="label")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"encoding": "utf8x"},
+        {"errors": "shout"},
+        {"pattern": "/x"},
+        {"pattern": ""},
+        {"pattern": 3},
+        {"test_share": "a"},
+        {"test_share": float("nan")},
+    ],
+    ids=str,
+)
+def test_options_of_folders_are_checked(tmp_path, options):
+    (tmp_path / "a.txt").write_bytes(b"\xff")
+    with pytest.raises(DcotError):
+        load_folder(tmp_path, **options)
+
+
+@pytest.mark.parametrize("options", [{"quote": "ab"}, {"quote": 3}, {"text": []}], ids=str)
+def test_options_of_tables_are_checked(tmp_path, options):
+    (tmp_path / "a.csv").write_text("text\nab\n")
+    with pytest.raises(DcotError):
+        load_table(tmp_path / "a.csv", **{"text": "text", **options})

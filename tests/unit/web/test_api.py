@@ -104,6 +104,23 @@ def test_export_and_import(client, session, corpus):
     assert post(client, "/import", content="nonsense").status_code == 400
 
 
+def test_rows_without_a_label_change_nothing(client, session, corpus):
+    session.label({0: "oil", 1: "oil"}, "random")
+    blank = "\n".join(
+        json.dumps({"id": str(row), "text": corpus[0].texts[row]}) for row in range(4)
+    )
+    refused = post(client, "/import", content=blank)
+    assert refused.status_code == 400
+    assert "no label" in refused.json()["error"]
+    table = "id,label\n0,\n1,grain\n2,\n3,oil\n"
+    assert post(client, "/import", content=table).json() == {"imported": 2, "elsewhere": 0}
+    assert session.labels == {0: "oil", 1: "grain", 3: "oil"}
+    assert 2 not in session.store.labels
+    skipped = json.dumps({"text": corpus[0].texts[0], "meta": {"id": "0"}, "answer": "ignore"})
+    assert post(client, "/import", content=skipped).json()["imported"] == 0
+    assert session.labels[0] == "oil"
+
+
 def test_a_full_disk_is_told(client, session, monkeypatch):
     import errno
     import os

@@ -397,6 +397,24 @@ def test_label_studio_and_prodigy_as_they_export():
     ]
 
 
+def test_several_classes_of_one_document_are_refused():
+    several = studio_task([{"value": {"choices": ["x", "y"]}}], text="a")
+    line = json.dumps({"text": "c", "accept": ["a", "b"], "answer": "accept"})
+    for content in (several, line):
+        with pytest.raises(InvalidInputError, match="2 classes were chosen"):
+            formats.read(content, "file")
+
+
+def test_a_cancelled_annotation_does_not_hide_another():
+    cancelled = {"was_cancelled": True, "result": []}
+    tasks = [
+        {"data": {"text": "a"}, "annotations": [cancelled, {"result": CHOICE}]},
+        {"data": {"text": "b"}, "annotations": [cancelled, {"result": []}]},
+    ]
+    found = formats.read(json.dumps(tasks), "file")
+    assert [(entry.text, entry.label) for entry in found] == [("a", "oil"), ("b", "")]
+
+
 @pytest.mark.parametrize("content", ["[1]", '[{"data": 3}]', "[", '{"label": "a"}', "{", "{}\n[]"])
 def test_what_is_no_file_of_labels_says_so(content):
     with pytest.raises(InvalidInputError):

@@ -397,7 +397,7 @@ def test_what_the_labels_do_not_hold_is_there_again(session, corpus, space):
     assert again.classes == ("later", "oil", "grain")
     assert dict(again.seeds) == {"oil": ("opec", "crude")}
     again.close()
-    path.with_suffix(".session.json").write_text('{"classes": 3}')
+    path.with_name(f"{path.name}.session.json").write_text('{"classes": 3}')
     once_more = Session(corpus[0], LabelStore(path, corpus[0]), path.parent / "m", space=space)
     assert once_more.classes == ("grain",)
     once_more.close()

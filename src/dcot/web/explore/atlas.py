@@ -235,9 +235,10 @@ def _column(name: str, values: Sequence[Any], is_class: bool) -> dict[str, Any] 
 
 
 def _scale(name: str, kind: str, numbers: list[Any], low: float, high: float) -> dict[str, Any]:
-    spread = (high - low) or 1.0
+    spread = (high / 2 - low / 2) or 1.0  # halves, because a difference may be infinite
     codes = [
-        MISSING_CODE if one is None else round((one - low) / spread * 65534) for one in numbers
+        MISSING_CODE if one is None else round((one / 2 - low / 2) / spread * 65534)
+        for one in numbers
     ]
     packed_codes = packed(np.array(codes, dtype="<u2"))
     return {"name": name, "kind": kind, "low": low, "high": high, "codes": packed_codes}

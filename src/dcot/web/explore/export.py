@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.classifier.labels import is_missing
+from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.runtime.files import write_atomically
+from dcot.text.inputs import as_texts
 from dcot.web.documents import Documents
 from dcot.web.explore.atlas import packed
 from dcot.web.explore.explorer import Explorer
@@ -55,19 +58,35 @@ class Page:
 
 def page_of(
     model: object,
-    documents: Sequence[str] | None = None,
-    labels: Sequence[Any] | None = None,
-    metadata: Sequence[Any] | None = None,
+    documents: Any = None,
+    labels: Iterable[Any] | None = None,
+    metadata: Iterable[Any] | None = None,
 ) -> Page:
     """A page about a model, with documents if they are given."""
     corpus = None
     if documents is not None:
-        given = () if labels is None else [None if one is None else str(one) for one in labels]
-        texts = [str(text) for text in documents]
-        corpus = Corpus(Documents.of(texts, name="documents"), given, metadata or ())
+        mark = getattr(model, "unlabelled_label", -1)
+        given = [None if is_missing(one, mark) else str(one) for one in _listed(labels)]
+        entries = _listed(metadata)
+        texts = as_texts(documents).to_list()
+        for name, found in (("labels", given), ("entries of metadata", entries)):
+            if found and len(found) != len(texts):
+                raise InvalidInputError(
+                    f"there are {len(texts)} documents and {len(found)} {name}: give one for each"
+                )
+        wrong = [one for one in entries if not isinstance(one, Mapping | None)]
+        if wrong:
+            raise InvalidTypeError(
+                f"metadata must have a mapping, or None, per document, got {wrong[0]!r:.80}"
+            )
+        corpus = Corpus(Documents.of(texts, name="documents"), given, entries)
     explorer = Explorer(subject_of(model, type(model).__name__, corpus))
     explorer.prepare()
     return export_page(explorer)
+
+
+def _listed(values: Iterable[Any] | None) -> list[Any]:
+    return [] if values is None else list(values)
 
 
 def export_page(explorer: Explorer) -> Page:

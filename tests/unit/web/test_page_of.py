@@ -1,0 +1,60 @@
+"""``model.explore(...)``: documents, labels and metadata as people give them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dcot import DCoTClassifier, DcotError, DCoTVectorizer
+
+pytest.importorskip("starlette")
+
+TEXTS = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat", "opec", "corn"]
+LABELS = ["oil", "oil", "grain", "grain"]
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return DCoTClassifier(random_state=0).fit(TEXTS, [*LABELS, None, None])
+
+
+@pytest.fixture(scope="module")
+def vectorizer():
+    return DCoTVectorizer().fit(TEXTS)
+
+
+def data_of(page):
+    return json.loads(re.search(r'id="dcot-data">(.*?)</script>', page.html, re.DOTALL)[1])
+
+
+@pytest.mark.parametrize("missing", [(np.nan, -1), (pd.NA, ""), (None, np.float32("nan"))], ids=str)
+def test_unlabelled_documents_are_those_of_fit(classifier, missing):
+    found = data_of(classifier.explore(TEXTS, [*LABELS, *missing]))
+    plain = data_of(classifier.explore(TEXTS, [*LABELS, None, None]))
+    assert found == plain
+
+
+@pytest.mark.parametrize(
+    ("documents", "options"),
+    [
+        ("crude oil", {}),
+        ([None, "crude oil"], {}),
+        (TEXTS, {"labels": ["a", "b"]}),
+        (TEXTS, {"labels": ["a", "b"] * 5}),
+        (TEXTS, {"metadata": [{"a": 1}]}),
+        (TEXTS, {"metadata": ["x"] * 6}),
+        (TEXTS, {"metadata": pd.DataFrame({"a": range(6)})}),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(vectorizer, documents, options):
+    with pytest.raises(DcotError):
+        vectorizer.explore(documents, **options)
+
+
+def test_columns_of_any_size_are_shown(vectorizer):
+    metadata = [{"size": size} for size in (-1e308, 0.0, 1e308, 1.0, 2.0, 3.0)]
+    assert "size" in json.dumps(data_of(vectorizer.explore(pd.Series(TEXTS), metadata=metadata)))
