@@ -568,7 +568,9 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     ) -> int:
         """Write the features of a large corpus to a file, batch by batch.
 
-        After a crash, Ctrl-C or a full disk, the same call resumes where it stopped.
+        After a crash, Ctrl-C or a full disk, the same call resumes where it stopped. A batch that
+        cannot be used is an error, also in a source with ``on_error="skip"``, because each document
+        has its row.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcot._version import __version__
-from dcot.errors import InvalidInputError
+from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.runtime.extras import require
 from dcot.search import SearchIndex
 from dcot.vectorizer import DCoTVectorizer
@@ -21,6 +21,10 @@ def langchain_embeddings(model: DCoTVectorizer) -> Any:
 
     Raises
     ------
+    InvalidTypeError
+        If the model is not a DCoTVectorizer.
+    ModelNotFittedError
+        If it is not fitted.
     MissingExtraError
         If langchain-core is not installed.
 
@@ -32,6 +36,9 @@ def langchain_embeddings(model: DCoTVectorizer) -> Any:
     >>> len(embeddings.embed_query("opec"))
     2
     """
+    if not isinstance(model, DCoTVectorizer):
+        raise InvalidTypeError(f"got a {type(model).__name__}, expected a DCoTVectorizer")
+    model._fitted()
     require("langchain_core", "integrations")
     from langchain_core.embeddings import Embeddings
 
@@ -103,7 +110,7 @@ class MTEBSearch:
         names, texts = list(queries["id"]), list(queries["text"])
         if top_ranked:
             found = [
-                self._index.search(text, top_k, where=set(top_ranked[name]))
+                self._index.search(text, top_k, where=set(top_ranked.get(name, ())))
                 for name, text in zip(names, texts, strict=True)
             ]
         else:

@@ -1050,6 +1050,21 @@ def test_suggestions_before_any_label_are_spread_out(corpus):
         DCoTClassifier().suggest(texts, 7)
 
 
+def test_documents_without_known_words_are_suggested_last():
+    rng = np.random.default_rng(3)
+    words = {"oil": ["crude", "opec", "oil", "barrel"], "grain": ["wheat", "corn", "rice", "silo"]}
+    texts, labels = [], []
+    for topic, known in words.items():
+        for _ in range(16):
+            texts.append(" ".join(rng.choice(known, 2)))
+            labels.append(topic)
+    model = DCoTClassifier(random_state=0).fit(texts, labels)
+    pool = ["", *texts[::2], "???"]
+    found = model.suggest(pool, len(pool)).tolist()
+    assert found[-2:] == [0, len(pool) - 1]
+    assert model.suggest(["", "?"], 2).tolist() == [0, 1]
+
+
 def test_wrong_labels_are_found_worst_first(corpus):
     X, y = corpus
     rows, wrong = 60, [3, 17, 40]

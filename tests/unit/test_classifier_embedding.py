@@ -720,3 +720,9 @@ def test_the_size_of_word_vectors_does_not_matter(corpus, scale):
 def test_an_encoder_that_returns_nothing(corpus):
     with pytest.raises(DcotError, match="expected numbers of shape"):
         DCoTClassifier(embedding=lambda texts: None).fit(corpus[0], corpus[1])
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(b"\xef\xbb\xbfoil 1 2\nwheat 3 4\n")
+    np.testing.assert_array_equal(look_up(path, ["oil", "wheat"]), [[1, 2], [3, 4]])

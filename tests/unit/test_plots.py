@@ -55,6 +55,33 @@ def test_columns_of_words_from_a_model(model):
         plots.word_columns([])
 
 
+def test_equal_texts_have_a_column_each(model):
+    long = "opec cut crude oil output again and again"
+    meanings = [model.explain(text) for text in ("opec", "opec", long + " today", long + " now")]
+    found = written(plots.word_columns(meanings, k=1).axes[0])
+    assert found[::2] == [
+        "opec",
+        "opec (2)",
+        "opec cut crude oil output …",
+        "opec cut crude oil output … (2)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda model: plots.accuracy_bars({}),
+        lambda model: plots.accuracy_bars({"a": []}),
+        lambda model: plots.noise_heatmap([[1, 2], [3]], noises=[0.5, 0.9]),
+        lambda model: plots.word_columns([model.explain("opec")], layer="1"),
+        lambda model: model.explain("opec").layer(1.5),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(model, draw):
+    with pytest.raises(DcotError):
+        draw(model)
+
+
 def test_a_document_layer_by_layer(model):
     meaning = model.explain("opec stocks")
     figure = plots.document_layers(meaning, k=4)

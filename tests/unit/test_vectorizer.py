@@ -450,3 +450,11 @@ def test_encode_refuses_options_that_ask_for_something_else():
 def test_encode_takes_what_other_libraries_send(options):
     model = DCoTVectorizer().fit(TEXTS)
     np.testing.assert_array_equal(model.encode(TEXTS, **options), model.encode(TEXTS))
+
+
+def test_langchain_gets_a_fitted_vectorizer():
+    from dcot.integrations import langchain_embeddings
+
+    for wrong in ("model", DCoT(), DCoTVectorizer()):
+        with pytest.raises(DcotError, match=r"expected a DCoTVectorizer|not fitted"):
+            langchain_embeddings(wrong)

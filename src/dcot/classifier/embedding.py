@@ -51,6 +51,12 @@ class Documents:
     def __len__(self) -> int:
         return int(self.terms.shape[0])
 
+    @property
+    def known(self) -> Array:
+        """Mask of the documents with a known term or a vector."""
+        known = _has_terms(self.terms)
+        return known if self.vectors is None else known | self.vectors.any(axis=1)
+
     def joined(self, others: Documents) -> Documents:
         """These documents, followed by others."""
         one, two = self.terms, others.terms
@@ -61,6 +67,17 @@ class Documents:
         if self.vectors is None or others.vectors is None:
             return Documents(terms)
         return Documents(terms, np.vstack([self.vectors, others.vectors]))
+
+
+def _has_terms(X: Matrix) -> Array:
+    """Mask of the rows with a value other than zero."""
+    if not sp.issparse(X):
+        return np.asarray(X.any(axis=1))
+    counts = np.diff(X.indptr)
+    if not X.data.all():  # zeros that are stored
+        rows = np.repeat(np.arange(X.shape[0]), counts)
+        counts = np.bincount(rows[X.data != 0], minlength=X.shape[0])
+    return np.asarray(counts > 0)
 
 
 @dataclass(frozen=True)

@@ -667,7 +667,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         least = 0.0 if abstain is None else self._answer_from(abstain)
         read = self._read(documents, vectors)
         decisions = fitted.decisions(read)
-        known = _known(read)
+        known = read.known
         if not fitted.exclusive:
             return _several(decisions > 0, fitted, known, unknown)
         predicted = fitted.classes[decisions.argmax(axis=1)]
@@ -726,7 +726,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         chance = fitted.probabilities(fitted.decisions(read))
         order = np.argsort(-chance, axis=1, kind="stable")
         sizes = np.maximum((chance >= least).sum(axis=1), 1)
-        sizes[~_known(read)] = chance.shape[1]  # nothing indicates a class
+        sizes[~read.known] = chance.shape[1]  # nothing indicates a class
         return [
             tuple(fitted.classes[row[:size]].tolist())
             for row, size in zip(order, sizes, strict=True)
@@ -785,9 +785,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         """
         embedding = self._fitted().embedding
         if vectors is not None:
-            return _known(self._read(documents, vectors))
+            return self._read(documents, vectors).known
         if embedding is None or embedding.kind != "encoder" or self.vectorizer_ is None:
-            return _has_terms(self._read_terms(documents))
+            return Documents(self._read_terms(documents)).known
         return np.array([bool(text.strip()) for text in as_texts(documents)], dtype=bool)
 
     def predict_proba(self, documents: Any, *, vectors: Any = None) -> Array:
@@ -1236,20 +1236,3 @@ def _checked_k(k: Any, n: int) -> int:
             f"k must be a whole number from 1 to the {n} documents, got {k!r}"
         )
     return int(k)
-
-
-def _known(documents: Documents) -> Array:
-    """Mask of the documents with a known term or a vector."""
-    known = _has_terms(documents.terms)
-    return known if documents.vectors is None else known | documents.vectors.any(axis=1)
-
-
-def _has_terms(X: Matrix) -> Array:
-    """Mask of the rows with a value other than zero."""
-    if not sp.issparse(X):
-        return np.asarray(X.any(axis=1))
-    counts = np.diff(X.indptr)
-    if not X.data.all():  # zeros that are stored
-        rows = np.repeat(np.arange(X.shape[0]), counts)
-        counts = np.bincount(rows[X.data != 0], minlength=X.shape[0])
-    return np.asarray(counts > 0)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.classifier.embedding import Documents
@@ -34,17 +33,25 @@ NOISE_SHARE = 0.3
 
 
 def suggest_rows(documents: Documents, fitted: FittedClassifier, k: int, generator: Any) -> Array:
-    """Rows of k documents to label next, the most informative first."""
+    """Rows of k documents to label next, the most informative first.
+
+    Documents without known terms come last, because their labels say nothing about others.
+    """
     if fitted.labelled_rows is None:
         raise InvalidInputError(
             "a loaded classifier does not hold its labelled documents, and what is worth "
             "labelling depends on them: call refit(documents, y) with them first"
         )
-    doubt = uncertainty(fitted.decisions(documents), fitted.exclusive)
-    pool = candidates(doubt, generator, at_least=k)
-    new, labelled = fitted.features(documents[pool]), fitted.features(fitted.labelled_rows)
-    chosen = most_informative(new, labelled, doubt[pool], fitted.alpha, k)
-    return np.asarray(pool[chosen])
+    known = np.flatnonzero(documents.known)
+    taken = min(k, len(known))
+    rest = np.setdiff1d(np.arange(len(documents)), known)[: k - taken]
+    if not taken:
+        return rest
+    doubt = uncertainty(fitted.decisions(documents[known]), fitted.exclusive)
+    pool = candidates(doubt, generator, at_least=taken)
+    new, labelled = fitted.features(documents[known[pool]]), fitted.features(fitted.labelled_rows)
+    chosen = most_informative(new, labelled, doubt[pool], fitted.alpha, taken)
+    return np.concatenate([known[pool[chosen]], rest])
 
 
 def first_rows(X: Matrix, fitted: FittedDCoT, k: int, generator: Any) -> Array:
@@ -52,7 +59,7 @@ def first_rows(X: Matrix, fitted: FittedDCoT, k: int, generator: Any) -> Array:
 
     Documents without known terms come last, because their labels say nothing about others.
     """
-    known = np.flatnonzero(np.diff(X.indptr) if sp.issparse(X) else X.any(axis=1))
+    known = np.flatnonzero(Documents(X).known)
     pool = known
     if len(known) > max(POOL_DOCUMENTS, k):
         pool = np.sort(generator.choice(known, max(POOL_DOCUMENTS, k), replace=False))

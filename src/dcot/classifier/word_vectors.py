@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import os
@@ -90,6 +91,7 @@ def _text_rows(path: Path, places: dict[str, int]) -> Iterator[tuple[int, Any]]:
                     f"{path}: line {number} is not text; if this is word2vec's binary format, "
                     f"{_GENSIM}"
                 )
+            line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             word, *rest = line.split(None, 1)[:2] or [b""]
             if number == 1 and len(rest) == 1 and word.isdigit() and rest[0].strip().isdigit():
                 continue  # the numbers of words and of dimensions

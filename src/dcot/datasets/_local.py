@@ -181,7 +181,7 @@ def _cell(value: Any, path: str) -> str:
 
 
 def _check_share(test_share: Any) -> None:
-    if not isinstance(test_share, Real) or not 0 <= test_share < 1:
+    if not isinstance(test_share, Real) or not 0 <= float(test_share) < 1:
         raise InvalidParameterError(f"test_share must be in [0, 1), got {test_share!r}")
 
 

@@ -298,6 +298,11 @@ def without_data(one: Sum) -> Sum:
 Model = TypeVar("Model", DCoT, DCoTVectorizer)
 
 
+def check_model(model: Any) -> None:
+    if not isinstance(model, DCoT | DCoTVectorizer):
+        raise InvalidTypeError(f"got a {type(model).__name__}, expected a DCoT or a DCoTVectorizer")
+
+
 def fit(
     model: Model,
     collection: Any,
@@ -353,8 +358,7 @@ def fit(
     >>> model.dcot_.n_documents_
     4.0
     """
-    if not isinstance(model, DCoT | DCoTVectorizer):
-        raise InvalidTypeError(f"got a {type(model).__name__}, expected a DCoT or a DCoTVectorizer")
+    check_model(model)
     if on_error not in ("raise", "skip"):
         raise InvalidParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
     partitions = partitions_of(collection, column, apart=on_error == "skip", retries=retries)

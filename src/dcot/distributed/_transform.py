@@ -12,11 +12,12 @@ import numpy as np
 
 from dcot.core.fit import FittedDCoT
 from dcot.core.representation import WITH_X
+from dcot.distributed._fit import check_model
 from dcot.distributed._partitions import Failed, Loader, Partition, partitions_of
 from dcot.distributed._running import Options, Shared, compute, connected, in_use, settle, shared
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.estimator import DCoT
-from dcot.runtime.files import as_path, atomic_file, write_atomically
+from dcot.runtime.files import as_path, atomic_file, explained, write_atomically
 from dcot.stream.outputs import reason_of, write_parquet
 from dcot.stream.passes import count_of
 from dcot.stream.writing import checksum
@@ -79,6 +80,7 @@ def transform(
 
 
 def _fitted(model: Model) -> FittedDCoT:
+    check_model(model)
     dcot = model._fitted() if isinstance(model, DCoTVectorizer) else model
     return dcot._fitted()
 
@@ -166,7 +168,8 @@ def transform_to(
     with connected(cluster) as client:
         options = Options(client, retries, on_error, timeout)
         skipped = settle(partitions, options)
-        rows = _begin(folder, model._fingerprint(), marks, overwrite)
+        with explained(folder):
+            rows = _begin(folder, model._fingerprint(), marks, overwrite)
         usable = {k: part for k, part in enumerate(partitions) if part.name not in skipped}
         _check_documents(usable, folder, rows, options)
         missing = {number: part for number, part in usable.items() if number not in rows}

@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.core.options import check_integer
 from dcot.errors import InvalidParameterError
 from dcot.explain import showing
 from dcot.runtime.extras import require
@@ -109,10 +110,7 @@ class Meaning:
         InvalidParameterError
             If there is no layer with this number.
         """
-        if not 1 <= number <= len(self.layers):
-            raise InvalidParameterError(
-                f"layer must be an integer from 1 to {len(self.layers)}, got {number!r}"
-            )
+        check_integer("layer", number, len(self.layers))
         return self.layers[number - 1]
 
     def __iter__(self) -> Iterator[LayerMeaning]:

@@ -30,6 +30,8 @@ def accuracy_bars(
 
     Raises
     ------
+    InvalidInputError
+        If there is no system, or no value for one.
     MissingExtraError
         If matplotlib is not installed.
 
@@ -39,6 +41,8 @@ def accuracy_bars(
     >>> figure = plots.accuracy_bars({"TF-IDF": [0.5, 0.6], "dCoT": [0.7, 0.72]})
     >>> figure.savefig("bars.png")  # doctest: +SKIP
     """
+    if not accuracies or any(not len(values) for values in accuracies.values()):
+        raise InvalidInputError("expected names of systems, with at least one accuracy each")
     ax = axes_of(ax, 5, 0.6 * len(accuracies) + 1)
     dots = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": "black"}
     for row, given in enumerate(accuracies.values()):
@@ -231,7 +235,10 @@ def noise_heatmap(
     >>> figure.axes[0].get_xlabel()
     'noise'
     """
-    grid = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    try:
+        grid = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"values must be a table of numbers: {error}") from error
     rows = list(range(1, len(grid) + 1)) if layers is None else list(layers)
     if grid.shape != (len(rows), len(noises)) or not grid.size:
         raise InvalidInputError(

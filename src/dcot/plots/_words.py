@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from textwrap import shorten, wrap
 from typing import Any
 
@@ -95,10 +96,14 @@ def word_columns(
 
 
 def _columns(meanings: Iterable[Meaning], layer: int, k: int) -> Columns:
-    return {
-        shorten(meaning.text, 28, placeholder=" …") or EMPTY: meaning.layer(layer).top(k)
-        for meaning in map(check_meaning, meanings)
-    }
+    found: dict[str, Sequence[tuple[str, float]]] = {}
+    for meaning in map(check_meaning, meanings):
+        text = shorten(meaning.text, 28, placeholder=" …") or EMPTY
+        # equal texts, of two models for example, or long ones that begin alike
+        numbers = (f"{text} ({number})" for number in count(2))
+        name = text if text not in found else next(n for n in numbers if n not in found)
+        found[name] = meaning.layer(layer).top(k)
+    return found
 
 
 def _width(word: str, column: Sequence[tuple[str, float]]) -> float:

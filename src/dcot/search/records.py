@@ -7,7 +7,17 @@ reads only the records it shows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -220,7 +230,7 @@ def _from_numpy(value: Any) -> Any:
 
 def check_where(where: Any) -> None:
     """Refuse an invalid filter, before any work is done."""
-    is_number = isinstance(where, int)
+    is_number = isinstance(where, Integral)
     if where is None or callable(where) or is_number or hasattr(where, "__iter__"):
         return
     raise InvalidTypeError(
@@ -241,7 +251,10 @@ def allowed_rows(where: Any, records: Records, live: Array) -> Array:
         if not allowed.any():
             _check_keys(where, records, live)
         return allowed
-    mask = np.asarray(where) if not isinstance(where, set | frozenset | str) else None
+    mask = None
+    if not isinstance(where, set | frozenset | str):
+        with suppress(ValueError):  # lists of different lengths are no ids either
+            mask = np.asarray(where)
     if mask is not None and mask.dtype == np.bool_:
         return _by_mask(mask, live)
     return _by_ids(check_ids(where), records.rows, len(live))
@@ -270,6 +283,8 @@ class _Wanted:
     """
 
     def __init__(self, given: Any) -> None:
+        if isinstance(given, Iterator):
+            given = list(given)
         several = _is_several(given)
         values = [_as_json(value) for value in given] if several else [_as_json(given)]
         if several and not isinstance(given, Set):

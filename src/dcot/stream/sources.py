@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.core.centred import check_indices
-from dcot.errors import DcotError, InvalidInputError, InvalidParameterError
+from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.runtime.files import as_path
 
 Reader = Callable[[], Iterator[Any]]
@@ -88,6 +88,9 @@ class Source(ABC):
 
     def batches(self) -> Iterator[Batch]:
         """Yield all batches, always in the same order.
+
+        An error in a function or an iterator that was given is raised as it is, because nothing
+        says where the next batch begins.
 
         Raises
         ------
@@ -159,6 +162,10 @@ class Repeatable(Source):
 
     def units(self) -> Iterator[tuple[str, Reader]]:
         made = self.function()
+        if not hasattr(made, "__iter__"):
+            raise InvalidTypeError(
+                f"the function returned a {type(made).__name__}, expected batches of documents"
+            )
         if made is self._last and hasattr(made, "__next__"):
             raise InvalidInputError(
                 "the function gave the same iterator twice, and it is used up: make a new one in "
@@ -276,6 +283,8 @@ class Blocks(Source):
 
     def __init__(self, blocks: Sequence[Any], on_error: str = "raise") -> None:
         super().__init__(on_error)
+        if not hasattr(blocks, "__iter__"):
+            raise InvalidTypeError(f"expected a list of matrices, got {blocks!r:.80}")
         self.blocks = list(blocks)
         if not self.blocks:
             raise InvalidInputError("the list of blocks is empty: give at least one matrix")

@@ -23,12 +23,19 @@ import scipy.sparse as sp
 
 from dcot.core.centred import check_indices
 from dcot.core.fit import FittedDCoT
-from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, OutputError
+from dcot.errors import (
+    DcotError,
+    InvalidInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+    OutputError,
+)
 from dcot.runtime.files import DISK_FULL, as_path, write_atomically
 from dcot.runtime.progress import Progress, announce, documents_done, silent
 from dcot.stream import Batch, Source
 from dcot.stream.outputs import Checkpoint, Npy, Parquet, Writer, reason_of
 from dcot.stream.passes import count_of
+from dcot.stream.sources import named
 
 _SLICE_BYTES = 64 << 20
 _SYNC_BYTES = 256 << 20
@@ -111,7 +118,10 @@ def _copy(
             if here.batches >= begun.batches:
                 if here.batches == begun.batches:
                     _check_same(path, begun, here)
-                unsynced += _write_batch(transform, batch, saved, writer)
+                try:
+                    unsynced += _write_batch(transform, batch, saved, writer)
+                except (InvalidInputError, InvalidTypeError) as error:
+                    raise named(batch.name, error) from error
             here = replace(
                 here,
                 batches=here.batches + 1,

@@ -268,8 +268,8 @@ def _from_prodigy(record: dict[str, Any], where: str) -> Entry | None:
     accepted = record.get("accept")
     label = ""
     if record["answer"] == "accept":
-        several = isinstance(accepted, list) and accepted
-        label = _only(accepted, where) if several else _class(record.get("label"), where)
+        several = accepted if isinstance(accepted, list) else []
+        label = _only(several or [record.get("label")], where)
     meta = record.get("meta")
     identifier = meta.get("id") if isinstance(meta, dict) else None
     return Entry(_plain(identifier), label, "imported", "", _text(record.get("text")))

@@ -213,6 +213,17 @@ def test_a_filter_by_metadata_that_no_document_has(index, where):
     assert index.search("oil", where={"year": 1900}).ids == []  # a value may be missing
 
 
+def test_filters_of_any_iterable(index):
+    given = [{"year": year} for year in (1987, 1988, 1989, 1990)]
+    built = SearchIndex().add(TEXTS[:4], ids=list(range(4)), metadata=given)
+    by_list = built.search(TEXTS[1], where={"year": [1988, 1989]}).ids
+    assert sorted(by_list) == [1, 2]
+    assert built.search(TEXTS[1], where={"year": (y for y in (1988, 1989))}).ids == by_list
+    assert built.search(TEXTS[1], where=np.int64(1)).ids == [1]
+    with pytest.raises(DcotError):
+        built.search(TEXTS[1], where=[[1, 2], [3]])
+
+
 def test_a_layer_that_is_not_there():
     model = DCoTVectorizer(n_prototypes=2, n_layers=1).fit(TEXTS)
     with pytest.raises(DcotError, match="layer"):

@@ -32,7 +32,7 @@ from tests.unit.streaming import faults
 from tests.unit.streaming.corpus import matrix, texts
 from tests.unit.streaming.same import assert_same_model
 
-from dcot import DCoT, DCoTVectorizer
+from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
 from dcot import distributed as on_dask
 from dcot.distributed import _files, _partitions, _running
 from dcot.distributed import _fit as _passes
@@ -951,3 +951,19 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     model = on_dask.fit(vectorizer(), files, cluster="threads", retries=0, on_error="skip")
     assert list(model.skipped_) == [str(tmp_path / "worse.txt")]
     assert_same_model(model, vectorizer().fit(TEXTS))  # what is skipped takes no other with it
+
+
+def test_what_cannot_be_transformed_is_refused(tmp_path):
+    some = texts(20)
+    bag, model = db.from_sequence(some, npartitions=2), vectorizer().fit(some)
+    classifier = DCoTClassifier().fit(some, ["a", "b"] * 10)
+    for wrong in (classifier, "model"):
+        with pytest.raises(InvalidTypeError, match="expected a DCoT or a DCoTVectorizer"):
+            on_dask.transform(wrong, bag)
+        with pytest.raises(InvalidTypeError, match="expected a DCoT or a DCoTVectorizer"):
+            on_dask.transform_to(wrong, bag, tmp_path / "new", cluster="threads")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder" / "model.json").mkdir(parents=True)
+    for place in ("file", "folder"):
+        with pytest.raises(DcotError):
+            on_dask.transform_to(model, bag, tmp_path / place, cluster="threads")

@@ -18,7 +18,7 @@ from tests.unit.streaming.corpus import matrix, texts
 import dcot
 from dcot import DCoT, DcotError, DCoTVectorizer
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, OutputError
-from dcot.stream import writing
+from dcot.stream import Blocks, writing
 
 
 @pytest.fixture
@@ -510,7 +510,7 @@ FULL = """
 import resource, signal, sys
 import numpy as np
 from dcot import DCoT
-from dcot.stream import writing
+from dcot.stream import Blocks, writing
 from tests.unit.streaming.corpus import matrix
 writing._SYNC_BYTES = 1
 X = matrix()
@@ -557,7 +557,7 @@ def test_an_output_error_is_ours():
 KILLED = """
 import sys, time
 import dcot
-from dcot.stream import writing
+from dcot.stream import Blocks, writing
 from tests.unit.streaming.corpus import matrix
 writing._SYNC_BYTES = 1
 X = matrix()
@@ -600,3 +600,24 @@ def test_other_endings_are_refused(model, X, tmp_path):
     with pytest.raises(InvalidParameterError, match=r"ends in \.csv"):
         model.transform_to(X, tmp_path / "z.csv")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_batch_that_cannot_be_used_is_named(tmp_path, on_error):
+    X = np.random.default_rng(0).poisson(1.0, (20, 6)).astype(float)
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    model = DCoT(3).fit(X)
+    with pytest.raises(InvalidInputError, match=r"block 1: .*NaN"):
+        model.transform_to(Blocks([X, bad, X], on_error), tmp_path / "a.npy")
+    assert model.transform_to(Blocks([X, X, X], on_error), tmp_path / "a.npy") == 60
+    expected = model.transform(np.vstack([X, X, X]))
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), expected)
+
+
+def test_what_gives_no_batches_is_refused():
+    for given in (lambda: None, lambda: 3):
+        with pytest.raises(InvalidTypeError, match="expected batches"):
+            DCoT(3).fit(given)
+    with pytest.raises(InvalidTypeError, match="list of matrices"):
+        Blocks(None)
