@@ -615,8 +615,8 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
         The values are those of ``reconstruct``, before normalisation and compression, with the
         bias subtracted. The empty text, ``""``, shows the bias itself. Each value is the sum of
-        the shares of the words. With ``squash="tanh"`` the shares use the slope at this text
-        (:mod:`dcot.explain.tracing`).
+        the shares of the words. With ``squash="tanh"`` the shares use the slope of the line from
+        the empty text to this one (:mod:`dcot.explain.tracing`).
 
         Parameters
         ----------
