@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.classifier.calibration import calibrate, log_losses, probabilities
-from dcot.classifier.estimate import wilson
 from dcot.classifier.label_issues import LabelIssues, find_label_issues
 from dcot.classifier.ridge import KernelRidge
 from dcot.classifier.selection import EMBEDDING_WEIGHTS, weight_of
@@ -24,6 +23,7 @@ Array = NDArray[Any]
 
 POOL_DOCUMENTS = 1000  # documents that are compared when the next ones are chosen
 _BLOCK = 50_000  # documents that are classified at a time
+_FORECAST_DRAWS = 8  # of some of the labels, for a forecast
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,6 @@ class Snapshot:
     rows, codes : the labelled documents and the columns of their classes, in labelling order
     held_out : decisions for these by models that never saw them
     best : column of the predicted class of every document
-    confidence : its probability
     doubt : between 0 and 1, large where the best two classes are close
     """
 
@@ -118,13 +117,7 @@ class Snapshot:
     codes: Array
     held_out: Array
     best: Array
-    confidence: Array
     doubt: Array
-
-    @property
-    def hits(self) -> Array:
-        """Whether each labelled document was predicted right by a model that never saw it."""
-        return np.asarray(self.held_out.argmax(axis=1) == self.codes)
 
     def probabilities(self, Z: Array) -> Array:
         return probabilities(Z @ self.coef + self.intercept, self.temperature, True)
@@ -177,7 +170,7 @@ def learn(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snaps
     if prior is not None and not calibrated:
         temperature, calibrated = prior.temperature, prior.calibrated
     coef = np.ascontiguousarray(coef)
-    best, confidence, doubt = _classified(Z, coef, intercept, temperature)
+    best, doubt = _classified(Z, coef, intercept)
     return Snapshot(
         classes,
         coef,
@@ -190,7 +183,6 @@ def learn(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snaps
         codes[:n],
         held_out,
         best,
-        confidence,
         doubt,
     )
 
@@ -220,20 +212,16 @@ def _ridge(
     return ridges[chosen], scale
 
 
-def _classified(
-    Z: Array, coef: Array, intercept: Array, temperature: float
-) -> tuple[Array, Array, Array]:
-    """The best class, its probability, and the doubt about it, for every document."""
+def _classified(Z: Array, coef: Array, intercept: Array) -> tuple[Array, Array]:
+    """The best class and the doubt about it, for every document."""
     n = len(Z)
-    best, confidence = np.empty(n, dtype=np.intp), np.empty(n)
-    margins = np.empty((n, 2))
+    best, margins = np.empty(n, dtype=np.intp), np.empty((n, 2))
     for start in range(0, n, _BLOCK):
         part = slice(start, start + _BLOCK)
         decisions = Z[part] @ coef + intercept
         best[part] = decisions.argmax(axis=1)
-        confidence[part] = probabilities(decisions, temperature, True).max(axis=1)
         margins[part] = np.partition(decisions, -2, axis=1)[:, -2:]
-    return best, confidence, uncertainty(margins, True)
+    return best, uncertainty(margins, True)
 
 
 def choose_next(
@@ -257,23 +245,6 @@ def choose_next(
 
 
 # -- how good it is -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """A share of right predictions with its 95 % interval."""
-
-    n: int
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, hits: Array) -> Accuracy | None:
-        if not len(hits):
-            return None
-        value = float(hits.mean())
-        return cls(len(hits), value, *wilson(value, len(hits)))
 
 
 def held_out_hits(Z: Array, snapshot: Snapshot, drawn: Mapping[int, str]) -> Array:
@@ -301,20 +272,18 @@ def expected_gain(
     drawn: Mapping[int, str],
     start: Start = NO_START,
     more: int = 50,
-    draws: int = 8,
-    seed: int = 0,
 ) -> float | None:
     """The accuracy that ``more`` labels would probably add; None if there are too few to tell.
 
     Classifiers learn from a quarter, a half and all of the labels. Their errors on the documents
     drawn at random are fitted by a power of the number of labels.
     """
-    items, generator = list(labels.items()), np.random.RandomState(seed)
+    items, generator = list(labels.items()), np.random.RandomState(0)
     n = len(items)
     if n < 40 or len(drawn) < 10:
         return None
     sizes, errors = [], []
-    for size, repeats in ((n // 4, draws), (n // 2, draws), (n, 1)):
+    for size, repeats in ((n // 4, _FORECAST_DRAWS), (n // 2, _FORECAST_DRAWS), (n, 1)):
         misses = []
         for _ in range(repeats):
             some = dict(items[place] for place in generator.permutation(n)[:size])

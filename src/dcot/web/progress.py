@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.classifier.estimate import wilson
 from dcot.web.learning import (
     NO_START,
-    Accuracy,
     Snapshot,
     Start,
     expected_gain,
@@ -152,9 +152,10 @@ def _curve(
     points = []
     sizes = curve_sizes(len(items))
     for size, learned in zip(sizes, cache.learn(Z, items, sizes, start), strict=True):
-        accuracy = None if learned is None else Accuracy.of(held_out_hits(Z, learned, drawn))
-        if accuracy is not None:
-            points.append(Point(size, accuracy.value, accuracy.low, accuracy.high))
+        if learned is not None:
+            hits = held_out_hits(Z, learned, drawn)
+            value = float(hits.mean())
+            points.append(Point(size, value, *wilson(value, len(hits))))
     return points
 
 
