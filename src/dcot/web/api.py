@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import wraps
 from typing import Any
 
 from dcot.errors import InvalidInputError
@@ -38,20 +40,18 @@ class LabelApi:
         change = record(
             {"id": _ID, "label": nullable(text(MAX_NAME))}, expected=nullable(text(MAX_NAME))
         )
+        session, then_state = self.session, self._then_state
         conflict = {409: "Labelled meanwhile; `current` is the label it has"}
         missing = {404: "No such document"}
         return [
-            Operation("GET", "/state", "Counts, classes, and what the server is doing", self.state),
+            Operation("/state", "Counts, classes, and what the server is doing", self.state),
             Operation(
-                "GET",
                 "/next",
                 "Documents to label, with predictions",
                 self.next,
                 {"tab": _TAB, "n": integer(1, 50), "keep": text(5000), "by": _CLASS},
-                ["tab"],
             ),
             Operation(
-                "POST",
                 "/labels",
                 "Give labels, or remove them; on the disk before the answer",
                 self.label,
@@ -59,71 +59,63 @@ class LabelApi:
                 failures=conflict | missing,
             ),
             Operation(
-                "GET",
                 "/document",
                 "One document",
                 self.document,
                 {"id": _ID},
-                ["id"],
                 failures=missing,
             ),
             Operation(
-                "GET",
                 "/alike",
                 "Unlabelled documents like one",
                 self.alike,
                 {"id": _ID, "n": integer(1, 60)},
-                ["id"],
                 failures=missing,
             ),
             Operation(
-                "POST", "/classes", "Add a class", self.add_class, body=record({"name": _CLASS})
-            ),
-            Operation(
-                "POST",
-                "/classes/rename",
-                "Rename a class, or merge it into another",
-                self.rename_class,
-                body=record({"old": _CLASS, "new": _CLASS}, merge={"type": "boolean"}),
-            ),
-            Operation(
-                "POST",
-                "/classes/remove",
-                "Remove a class without labels",
-                self.remove_class,
+                "/classes",
+                "Add a class",
+                then_state(session.add_class),
                 body=record({"name": _CLASS}),
             ),
             Operation(
-                "POST",
+                "/classes/rename",
+                "Rename a class, or merge it into another",
+                then_state(session.rename_class),
+                body=record({"old": _CLASS, "new": _CLASS}, merge={"type": "boolean"}),
+            ),
+            Operation(
+                "/classes/remove",
+                "Remove a class without labels",
+                then_state(session.remove_class),
+                body=record({"name": _CLASS}),
+            ),
+            Operation(
                 "/seeds",
                 "Set the seed words of a class",
-                self.set_seeds,
+                then_state(session.set_seeds),
                 body=record({"name": _CLASS, "words": _WORDS}),
             ),
             Operation(
-                "POST",
                 "/seeds/propose",
                 "More words like these, and the documents they find",
                 self.propose,
                 body=record({"words": _WORDS}, rejected=_WORDS),
             ),
-            Operation("GET", "/progress", "Accuracy, per class, when to stop", self.progress),
+            Operation("/progress", "Accuracy, per class, when to stop", self.progress),
             Operation(
-                "GET",
                 "/doubtful",
                 "Labels that the other labels contradict, worst first",
                 self.doubtful,
                 {"n": integer(1, 100)},
             ),
             Operation(
-                "GET",
                 "/export",
                 "All labels as a file",
                 self.export,
                 {"format": text(20, 1, enum=list(_EXPORTS))},
             ),
             Operation(
-                "POST",
                 "/import",
                 "Take over labels from a file's content",
                 self.import_labels,
@@ -131,7 +123,10 @@ class LabelApi:
                 max_bytes=MAX_IMPORT_BYTES,
             ),
             Operation(
-                "POST", "/model", "Learn the final model, and save it", self.save, body=record({})
+                "/model",
+                "Learn the final model, and save it",
+                then_state(session.save_model),
+                body=record({}),
             ),
         ]
 
@@ -213,6 +208,16 @@ class LabelApi:
 
     # -- changing ---------------------------------------------------------------------------
 
+    def _then_state(self, change: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+        """A handler with the parameters of a change of the session; it answers with the state."""
+
+        @wraps(change)
+        def handler(**values: Any) -> dict[str, Any]:
+            change(**values)
+            return self.state()
+
+        return handler
+
     def label(self, changes: list[dict[str, Any]], how: str = "other") -> dict[str, Any]:
         labels = {self._row(change["id"]): change["label"] for change in changes}
         checked = [change for change in changes if "expected" in change]
@@ -228,22 +233,6 @@ class LabelApi:
                 current=current,
             ) from conflict
         return {"labelled": len(self.session.labels), "notice": notice}
-
-    def add_class(self, name: str) -> dict[str, Any]:
-        self.session.add_class(name)
-        return self.state()
-
-    def rename_class(self, old: str, new: str, merge: bool = False) -> dict[str, Any]:
-        self.session.rename_class(old, new, merge)
-        return self.state()
-
-    def remove_class(self, name: str) -> dict[str, Any]:
-        self.session.remove_class(name)
-        return self.state()
-
-    def set_seeds(self, name: str, words: list[str]) -> dict[str, Any]:
-        self.session.set_seeds(name, words)
-        return self.state()
 
     def propose(self, words: list[str], rejected: list[str] | None = None) -> dict[str, Any]:
         space = self.session.space
@@ -280,10 +269,6 @@ class LabelApi:
         if found:
             self.session.label(found, "imported")
         return {"imported": len(found), "elsewhere": elsewhere}
-
-    def save(self) -> dict[str, Any]:
-        self.session.save_model()
-        return self.state()
 
     # -- documents for the page -------------------------------------------------------------
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -49,24 +51,32 @@ class Operation:
     Attributes
     ----------
     path : below ``/api``
-    handler : called with the values of ``query`` or ``body`` by name, in a thread
+    handler : called with the values of ``query`` or ``body`` by name, in a thread; those without
+        a default are required
     query : schema of each value in the address; whole numbers and strings
-    body : schema of the JSON object that is sent
+    body : schema of the JSON object that is sent, by POST; without one, it is a GET
     computes : whether it keeps a core busy for a short time; at most one of these runs per core,
         and the others wait for their turn
     failures : further status codes of its answers
     """
 
-    method: str
     path: str
     summary: str
     handler: Callable[..., Any]
     query: Mapping[str, Schema] = field(default_factory=dict)
-    required: Sequence[str] = ()
     body: Schema | None = None
     max_bytes: int = MAX_JSON_BYTES
     computes: bool = False
     failures: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def method(self) -> str:
+        return "GET" if self.body is None else "POST"
+
+    @cached_property
+    def required(self) -> list[str]:
+        given = inspect.signature(self.handler).parameters.values()
+        return [one.name for one in given if one.default is inspect.Parameter.empty]
 
 
 def routes(operations: Sequence[Operation]) -> list[Route]:

@@ -177,7 +177,7 @@ class Session:
                     raise InvalidParameterError(f"at most {MAX_CLASSES} classes are possible")
                 self._keep((*self.classes, name))
 
-    def rename_class(self, old: str, new: str, merge: bool) -> int:
+    def rename_class(self, old: str, new: str, merge: bool = False) -> int:
         """Rename a class, or merge it into another that exists; how many labels changed."""
         check_name(new)
         with self._lock:

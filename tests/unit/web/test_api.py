@@ -305,7 +305,7 @@ def test_answers_are_computed_on_one_thread_each():
         seen.append(httpx.get(f"http://127.0.0.1:{access.port}/api/threads", headers=headers))
         server.should_exit = True
 
-    operation = routes.Operation("GET", "/threads", "Threads of BLAS", lambda: sorted(threads()))
+    operation = routes.Operation("/threads", "Threads of BLAS", lambda: sorted(threads()))
     seen = []
     with threadpool_limits(2, user_api="blas"), listen("127.0.0.1", 0) as listening:
         before = threads()
@@ -339,8 +339,8 @@ def test_answers_that_compute_take_turns(monkeypatch):
         return {}
 
     operations = [
-        routes.Operation("GET", "/compute", "Take a core", compute, computes=True),
-        routes.Operation("GET", "/release", "Let them end", release),
+        routes.Operation("/compute", "Take a core", compute, computes=True),
+        routes.Operation("/release", "Let them end", release),
     ]
     access = Access(port=8765)
     app = application(operations, "label.html", ["/"], access)

@@ -44,9 +44,8 @@ class ExploreApi:
         early = {409: "There are no documents, or they are still being read"}
         focus = record({"layer": integer(1, 100), "prototype": _WORD})
         return [
-            Operation("GET", "/about", "What is explored, and what is ready", self.about),
+            Operation("/about", "What is explored, and what is ready", self.explorer.about),
             Operation(
-                "POST",
                 "/write",
                 "A text, translated into prototypes layer by layer",
                 self.write,
@@ -54,24 +53,20 @@ class ExploreApi:
                 computes=True,
             ),
             Operation(
-                "GET",
                 "/words",
                 "Words that begin like this, the most common first",
                 self.words,
                 {"start": text(200), "n": integer(1, 100)},
             ),
             Operation(
-                "GET",
                 "/word",
                 "One word: prototypes, neighbours, frequency, cohort",
                 self.word,
                 {"word": _WORD, "n": integer(1, 50)},
-                ["word"],
                 computes=True,
                 failures=unknown,
             ),
             Operation(
-                "GET",
                 "/search",
                 "Documents found by meaning and words, with reasons; without a query, the first",
                 self.search,
@@ -80,7 +75,6 @@ class ExploreApi:
                 failures=early,
             ),
             Operation(
-                "GET",
                 "/document",
                 "One document by id or row, shaded (by a query, if given), and its neighbours",
                 self.document,
@@ -88,29 +82,24 @@ class ExploreApi:
                 computes=True,
                 failures=early | {404: "No such document"},
             ),
-            Operation("GET", "/map", "Points, regions and columns", self.map, failures=early),
-            Operation("GET", "/map/words", "Words on a map", self.word_map, failures=early),
+            Operation("/map", "Points, regions and columns", self.map, failures=early),
+            Operation("/map/words", "Words on a map", self.word_map, failures=early),
             Operation(
-                "GET",
                 "/lit",
                 "Rows of the documents that a query finds, the best first",
                 self.lit,
                 {"q": text(2000, 1), "n": integer(1, 1000)},
-                ["q"],
                 computes=True,
                 failures=early,
             ),
             Operation(
-                "GET",
                 "/preview",
                 "The beginning of a document",
                 self.preview,
                 {"row": integer(0, 10**9)},
-                ["row"],
                 failures=early | {404: "No such document"},
             ),
             Operation(
-                "POST",
                 "/region",
                 "The words that set documents of the map apart from the rest, and some of them",
                 self.region,
@@ -119,7 +108,6 @@ class ExploreApi:
                 failures=early,
             ),
             Operation(
-                "POST",
                 "/region/csv",
                 "Documents of the map as a table",
                 self.region_csv,
@@ -128,7 +116,6 @@ class ExploreApi:
                 failures=early,
             ),
             Operation(
-                "POST",
                 "/region/label",
                 "Give documents of the map a label; those that have one keep it",
                 self.region_label,
@@ -136,22 +123,15 @@ class ExploreApi:
                 max_bytes=MAX_MASK,
                 failures=early,
             ),
-            Operation("GET", "/model", "Selection, estimate, confusions, card", self.model),
+            Operation("/model", "Selection, estimate, confusions, card", self.model),
             Operation(
-                "GET",
                 "/cell",
                 "Held-out documents of one class that were taken for another, or the same",
                 self.cell,
                 {"given": _CLASS, "predicted": _CLASS, "n": integer(1, 100)},
-                ["given", "predicted"],
                 failures=early,
             ),
         ]
-
-    # -- the whole --------------------------------------------------------------------------
-
-    def about(self) -> dict[str, Any]:
-        return self.explorer.about()
 
     # -- writing ----------------------------------------------------------------------------
 
