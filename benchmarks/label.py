@@ -18,8 +18,8 @@ import httpx
 import numpy as np
 
 from dcot import datasets
+from dcot.web.api import label_app
 from dcot.web.documents import Documents
-from dcot.web.label import label_app
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access
 from dcot.web.server import listen, serve, server_of

@@ -17,11 +17,11 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from dcot import datasets
+from dcot.web.api import label_app
 from dcot.web.documents import Documents
 from dcot.web.explore.api import explore_app
 from dcot.web.explore.explorer import Explorer
 from dcot.web.explore.subject import Corpus, learn_subject
-from dcot.web.label import label_app
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access
 from dcot.web.server import listen, serve, server_of

@@ -12,9 +12,9 @@ import threading
 import pytest
 from tests.unit.web.conftest import texts_and_topics, wait
 
+from dcot.web.api import label_app
 from dcot.web.documents import Documents
 from dcot.web.explore.api import explore_app
-from dcot.web.label import label_app
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access
 from dcot.web.server import listen, serve, server_of

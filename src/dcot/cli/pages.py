@@ -94,8 +94,8 @@ def label(
     """
     _require_server()
     from dcot.classifier.embedding import as_encoder
+    from dcot.web.api import run_label
     from dcot.web.given import check_given
-    from dcot.web.label import LabelOptions, run_label
 
     folder = output.with_suffix(".model") if save is None else save
     check_target(folder, "DCoTClassifier")
@@ -104,16 +104,6 @@ def label(
     given = None if model is None else check_given(load_model(model), str(model), embedding)
     source = Corpus(corpus, reading, o.Labels(label), identifier)
     documents, found = _documents(source, "`dcot label` gives one per document")
-    options = LabelOptions(
-        output,
-        folder,
-        [name for name in classes or () if name],
-        page.host,
-        page.port,
-        session.seed,
-        given,
-        embedding,
-    )
     opened: list[Any] = []
 
     def ready(access: Access, labelling: Any) -> None:
@@ -122,7 +112,20 @@ def label(
         _open(session, page, access, what, "read the documents and change labels")
 
     try:
-        run_label(documents, options, found.labels if label else (), imports or (), ready)
+        run_label(
+            documents,
+            output,
+            folder,
+            page.host,
+            page.port,
+            known=found.labels if label else (),
+            imported=imports or (),
+            ready=ready,
+            classes=tuple(name for name in classes or () if name),
+            given=given,
+            embedding=embedding,
+            seed=session.seed,
+        )
     except KeyboardInterrupt:
         session.note("")
     count = sum(len(labelling.labels) for labelling in opened)

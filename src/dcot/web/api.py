@@ -1,21 +1,34 @@
-"""What the labelling page asks for, and other programs may: the operations of a session."""
+"""The operations of the labelling page, which other programs may call too, and its server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 from dcot.errors import InvalidInputError
 from dcot.web import formats
-from dcot.web.labels import MAX_NAME, ConflictError
-from dcot.web.routes import Download, Failure, Operation
-from dcot.web.schema import array, integer, nullable, record, text
+from dcot.web.documents import Documents
+from dcot.web.labels import MAX_NAME, ConflictError, LabelStore
+from dcot.web.routes import (
+    Download,
+    Failure,
+    Operation,
+    array,
+    integer,
+    nullable,
+    record,
+    text,
+)
+from dcot.web.security import Access, App
 from dcot.web.seeds import propose, ranked_by, unknown_words
+from dcot.web.server import application, listen, serve, server_of
 from dcot.web.session import Session
 from dcot.web.shading import MAX_SHOWN, Piece, shaded
 
+VIEWS = ("/", "/label", "/seeds", "/progress", "/doubtful")
 SHOWN_CLASSES = 9  # with a probability, for one document
 MAX_IMPORT_BYTES = 64 << 20
 
@@ -318,3 +331,73 @@ _EXPORTS: dict[str, tuple[formats.Format, str, str]] = {
     "label-studio": ("label-studio", "application/json", ".label-studio.json"),
     "prodigy": ("prodigy", "application/jsonl; charset=utf-8", ".prodigy.jsonl"),
 }
+
+
+# -- the page ---------------------------------------------------------------------------------
+
+
+def label_app(session: Session, access: Access) -> App:
+    """The application for a session."""
+    return application(LabelApi(session).operations(), "label.html", VIEWS, access)
+
+
+def take_over(session: Session, labels: Sequence[str | None]) -> int:
+    """Copy labels of the corpus to documents that have none yet; return how many."""
+    known = session.store.labels
+    new = {row: name for row, name in enumerate(labels) if name and row not in known}
+    if new:
+        session.label(new, "given")
+    return len(new)
+
+
+def run_label(
+    documents: Documents,
+    labels: Path,
+    model: Path,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    *,
+    known: Sequence[str | None] = (),
+    imported: Sequence[Path] = (),
+    ready: Callable[[Access, Session], None] = lambda access, session: None,
+    **options: Any,
+) -> None:
+    """Serve the page until interrupted.
+
+    Parameters
+    ----------
+    documents : the corpus
+    labels : the file of labels
+    model : the folder that the model is saved to
+    host, port : where to listen; without a port the usual one, or a free one
+    known : labels that the corpus has, by row
+    imported : files of labels to take over, of any format in ``formats``
+    ready : called when the page can be opened
+    options : of the session: ``classes``, ``given``, ``embedding``, ``seed``
+    """
+    listening = listen(host, port)
+    try:
+        session = Session(documents, LabelStore(labels, documents), model, **options)
+        try:
+            take_over(session, known)
+            for path in imported:
+                # labels that were changed here since an earlier start are kept
+                LabelApi(session).import_labels(_content(path), str(path), replace=False)
+            access = Access(host, listening.getsockname()[1])
+            session.start()
+            server = server_of(label_app(session, access))
+            serve(server, listening, lambda: ready(access, session))
+        finally:
+            session.close()
+    finally:
+        listening.close()
+
+
+def _content(path: Path) -> str:
+    """A file of labels as text, with its line breaks as they are."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8, and import it again"
+        ) from error

@@ -1,4 +1,8 @@
-"""Routes of a JSON API from a table of operations, and its description in OpenAPI."""
+"""Routes of a JSON API from a table of operations, and its description in OpenAPI.
+
+Values are described by JSON Schema. The same dictionaries check requests and are in
+``/api/schema``, so what is documented is what is checked.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,9 @@ from dcot._version import __version__
 from dcot.errors import DcotError, OutputError
 from dcot.runtime.files import DISK_FULL
 from dcot.runtime.resources import n_cores
-from dcot.web.schema import InvalidRequestError, Schema, check
 
 MAX_JSON_BYTES = 1 << 20
+Schema = Mapping[str, Any]
 _log = logging.getLogger("uvicorn.error")  # which the server shows
 
 
@@ -152,8 +156,7 @@ async def _values(operation: Operation, request: Request) -> dict[str, Any]:
         if len(data) > operation.max_bytes:
             raise Failure(413, f"at most {operation.max_bytes:,} bytes are accepted here")
     try:
-        text = data.decode()
-        body = json.loads(text)
+        body = json.loads(data.decode())
         json.dumps(body, ensure_ascii=False).encode()  # no half characters
     except (ValueError, RecursionError) as error:
         raise InvalidRequestError(f"the request is not JSON: {error}") from error
@@ -214,7 +217,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         "summary": operation.summary,
         "responses": {
             "200": {"description": "Done"},
-            **{str(code): {"description": text} for code, text in sorted(failures.items())},
+            **{str(code): {"description": why} for code, why in sorted(failures.items())},
         },
         "parameters": [
             {"name": name, "in": "query", "required": name in operation.required, "schema": schema}
@@ -225,3 +228,95 @@ def _described(operation: Operation) -> dict[str, Any]:
         content = {"application/json": {"schema": operation.body}}
         described["requestBody"] = {"required": True, "content": content}
     return described
+
+
+# -- values and their schemas -------------------------------------------------------------------
+
+
+class InvalidRequestError(Exception):
+    """A request that does not have the described form."""
+
+
+def text(longest: int, shortest: int = 0, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "minLength": shortest, "maxLength": longest, **more}
+
+
+def integer(low: int, high: int, **more: Any) -> dict[str, Any]:
+    return {"type": "integer", "minimum": low, "maximum": high, **more}
+
+
+def array(items: Schema, longest: int, shortest: int = 0) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": shortest, "maxItems": longest}
+
+
+def record(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def nullable(schema: Schema) -> dict[str, Any]:
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+_TYPES: dict[str, Any] = {
+    "string": str,
+    "integer": int,
+    "array": list,
+    "object": dict,
+    "boolean": bool,
+}
+
+
+def check(value: Any, schema: Schema, where: str = "the request") -> None:
+    """Refuse a value that a schema does not describe, with a message that says where.
+
+    >>> check({"n": 3}, record({"n": integer(1, 5)}))
+    >>> check({"n": 9}, record({"n": integer(1, 5)}))
+    Traceback (most recent call last):
+    ...
+    dcot.web.routes.InvalidRequestError: n must be at most 5, got 9
+    """
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if value is None and "null" in kinds:
+        return
+    kind = kinds[0]
+    fits: bool = isinstance(value, _TYPES[kind])
+    if not fits or (kind == "integer" and isinstance(value, bool)):
+        raise InvalidRequestError(f"{where} must be of type {kind}, got {type(value).__name__}")
+    if "enum" in schema and value not in schema["enum"]:
+        raise InvalidRequestError(f"{where} must be one of {', '.join(schema['enum'])}")
+    if kind == "string":
+        _check_length(len(value), schema, "Length", "characters", where)
+    elif kind == "integer":
+        if value < schema["minimum"]:
+            raise InvalidRequestError(f"{where} must be at least {schema['minimum']}, got {value}")
+        if value > schema["maximum"]:
+            raise InvalidRequestError(f"{where} must be at most {schema['maximum']}, got {value}")
+    elif kind == "array":
+        _check_length(len(value), schema, "Items", "entries", where)
+        for place, entry in enumerate(value):
+            check(entry, schema["items"], f"{where}[{place}]")
+    elif kind == "object":
+        _check_object(value, schema, where)
+
+
+def _check_length(length: int, schema: Schema, what: str, unit: str, where: str) -> None:
+    if length < schema.get(f"min{what}", 0):
+        raise InvalidRequestError(f"{where} has {length} {unit}, at least {schema[f'min{what}']}")
+    if length > schema.get(f"max{what}", length):
+        raise InvalidRequestError(f"{where} has {length} {unit}, at most {schema[f'max{what}']}")
+
+
+def _check_object(value: dict[str, Any], schema: Schema, where: str) -> None:
+    inside = "" if where == "the request" else f"{where}."
+    missing = [name for name in schema["required"] if name not in value]
+    if missing:
+        raise InvalidRequestError(f"{inside}{missing[0]} is missing")
+    for name, entry in value.items():
+        if name not in schema["properties"]:
+            raise InvalidRequestError(f"{inside}{name[:60]} is not known")
+        check(entry, schema["properties"][name], f"{inside}{name}")

@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.unit.cli.running import run, write_corpora
 
-from dcot.web.label import run_label
+from dcot.web.api import run_label
 from dcot.web.labels import LabelStore
 from dcot.web.server import listen
 
@@ -29,16 +29,16 @@ def unserved(monkeypatch):
     def serve(server, listening, ready):
         ready()
 
-    monkeypatch.setattr("dcot.web.label.serve", serve)
+    monkeypatch.setattr("dcot.web.api.serve", serve)
 
-    def noted(*arguments):
+    def noted(*arguments, ready, **options):
         def note(access, labelling):
             served.append(labelling)
-            arguments[-1](access, labelling)
+            ready(access, labelling)
 
-        run_label(*arguments[:-1], note)
+        run_label(*arguments, ready=note, **options)
 
-    monkeypatch.setattr("dcot.web.label.run_label", noted)
+    monkeypatch.setattr("dcot.web.api.run_label", noted)
     return served
 
 

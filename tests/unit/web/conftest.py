@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from dcot.web.api import label_app
 from dcot.web.documents import Documents
-from dcot.web.label import label_app
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access
 from dcot.web.session import Session

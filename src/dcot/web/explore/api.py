@@ -16,8 +16,7 @@ from dcot.web.explore.atlas import Atlas, distinctive_terms
 from dcot.web.explore.explorer import Explorer
 from dcot.web.explore.report import model_report
 from dcot.web.labels import MAX_NAME
-from dcot.web.routes import Download, Failure, Operation
-from dcot.web.schema import integer, record, text
+from dcot.web.routes import Download, Failure, Operation, integer, record, text
 from dcot.web.security import Access, App
 from dcot.web.server import application, listen, serve, server_of
 
