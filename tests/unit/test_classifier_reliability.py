@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import dcot
 from dcot import DCoTClassifier, DcotError
-from dcot.classifier.reliability import Reliability
+from dcot.classifier.calibration import Reliability
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from dcot.classifier.calibration import calibrate, probabilities
+from dcot.classifier.calibration import Reliability, calibrate, probabilities
 from dcot.classifier.embedding import Documents, Embedding, VectorSource
 from dcot.classifier.estimate import Estimate, estimate, held_out_by_fold
 from dcot.classifier.labels import (
@@ -33,7 +33,6 @@ from dcot.classifier.learners import (
     fit_linear,
     fit_ridge,
 )
-from dcot.classifier.reliability import Reliability
 from dcot.classifier.ridge import KernelRidge, held_out_rows
 from dcot.classifier.seeds import Seeds
 from dcot.classifier.selection import (

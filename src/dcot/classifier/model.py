@@ -17,6 +17,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from dcot.classifier.audit import label_issues_of
+from dcot.classifier.calibration import Reliability
 from dcot.classifier.embedding import (
     FROM_WORDS,
     WORDLLAMA,
@@ -36,10 +38,8 @@ from dcot.classifier.fit import (
     fit_classifier,
     refit_classifier,
 )
-from dcot.classifier.label_issues import label_issues_of
 from dcot.classifier.labels import hits, is_set, read_labels
 from dcot.classifier.learners import check_estimator
-from dcot.classifier.reliability import Reliability
 from dcot.classifier.seeds import read_seeds, rows_of_columns
 from dcot.classifier.selection import (
     base_options,

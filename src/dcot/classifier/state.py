@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.classifier.calibration import Reliability
 from dcot.classifier.embedding import PROBES, Embedding
 from dcot.classifier.estimate import Estimate, Score
 from dcot.classifier.fit import FittedClassifier
 from dcot.classifier.labels import EXCLUSIVE
-from dcot.classifier.reliability import Reliability
 from dcot.classifier.selection import Candidate, layers_and_output
 from dcot.core.fit import FittedDCoT
 from dcot.errors import ModelFormatError

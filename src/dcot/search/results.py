@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, overload
 
-from dcot.runtime.extras import require
-from dcot.runtime.frames import as_text, series
+from dcot.runtime.extras import as_text, require, series
 
 MAX_SHOWN = 20  # hits per query, and queries
 

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from dcot.classifier import DCoTClassifier
-from dcot.classifier.calibration import probabilities
+from dcot.classifier.calibration import Reliability, probabilities
 from dcot.classifier.estimate import Estimate, estimate
 from dcot.classifier.fit import FittedClassifier, HeldOut
 from dcot.classifier.labels import is_missing
-from dcot.classifier.reliability import Reliability
 from dcot.classifier.ridge import KernelRidge
 from dcot.classifier.selection import input_kernel
 from dcot.core.moments import Moments

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.classifier.audit import LabelIssues, find_label_issues
 from dcot.classifier.calibration import calibrate, log_losses, probabilities
-from dcot.classifier.label_issues import LabelIssues, find_label_issues
 from dcot.classifier.ridge import KernelRidge
 from dcot.classifier.selection import EMBEDDING_WEIGHTS, weight_of
 from dcot.classifier.suggestion import most_informative, uncertainty
