@@ -81,20 +81,13 @@ def packed_lower(matrix: Array) -> Array:
     >>> packed_lower(np.array([[1, 0], [2, 3]])).tolist()
     [1, 2, 3]
     """
-    d = len(matrix)
-    packed = np.empty(d * (d + 1) // 2, dtype=matrix.dtype)
-    for i in range(d):
-        start = i * (i + 1) // 2
-        packed[start : start + i + 1] = matrix[i, : i + 1]
-    return packed
+    return np.asarray(matrix[np.tri(len(matrix), dtype=bool)])
 
 
 def unpacked_lower(packed: Array, d: int) -> Array:
     """Return a square matrix with this lower triangle."""
     matrix = np.zeros((d, d), dtype=packed.dtype)
-    for i in range(d):
-        start = i * (i + 1) // 2
-        matrix[i, : i + 1] = packed[start : start + i + 1]
+    matrix[np.tri(d, dtype=bool)] = packed
     return matrix
 
 
