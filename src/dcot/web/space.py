@@ -66,16 +66,8 @@ class Space:
     def vectors(self, texts: Sequence[str]) -> Array:
         """Vectors of other texts, such as a few words."""
         X = self.vectorizer.weigh(list(texts))
-        return _joined(self.representation, X, self.embedding, self._beside(texts, X))
-
-    def _beside(self, texts: Sequence[str], X: Matrix) -> Array | None:
-        if self.embedding is None:
-            return None
-        if self.embedding.table is not None:
-            return np.asarray(X @ self.embedding.table)
-        assert self.embedding.encoder is not None
-        found = self.embedding.encoder(texts)
-        return found if found.shape[1] else np.zeros((len(texts), self.n_beside), dtype=X.dtype)
+        beside = None if self.embedding is None else self.embedding.of(list(texts), X)
+        return _joined(self.representation, X, self.embedding, beside)
 
     @cached_property
     def terms(self) -> Array:
