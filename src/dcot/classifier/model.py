@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -40,7 +41,7 @@ from dcot.classifier.fit import (
 )
 from dcot.classifier.labels import hits, is_set, read_labels
 from dcot.classifier.learners import check_estimator
-from dcot.classifier.seeds import read_seeds, rows_of_columns
+from dcot.classifier.seeds import read_seeds, rows_of_words
 from dcot.classifier.selection import (
     base_options,
     candidates_for,
@@ -276,13 +277,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         source = source_of(self.embedding, encoder, vectors, X, texts, terms) if embedded else None
         seeds = None
         if seed_words is not None:
-            dtype = X.dtype
-
-            def weigh(words: list[str]) -> Matrix:
-                if pipeline is None:
-                    return rows_of_columns(words, names, dtype)
-                return as_documents(pipeline.transform(as_texts(words)), dtype)
-
+            weigh = partial(rows_of_words, pipeline=pipeline, names=names, dtype=X.dtype)
             encode = None if source is None else source.of_words
             labels, seeds = read_seeds(seed_words, labels, weigh, encode)
         found = fit_classifier(X, labels, weights, options, source, seeds)
@@ -342,7 +337,13 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             y = [None] * len(read)
         labels, seeds = read_labels(y, len(read), self.unlabelled_label), None
         if seed_words is not None:
-            labels, seeds = read_seeds(seed_words, labels, self._weigh_words, self._encode_words)
+            weigh = partial(
+                rows_of_words,
+                pipeline=None if self.vectorizer_ is None else self.vectorizer_._pipeline,
+                names=getattr(self, "feature_names_in_", None),
+                dtype=fitted.dcot.dtype,
+            )
+            labels, seeds = read_seeds(seed_words, labels, weigh, self._encode_words)
         weights = check_weights(sample_weight, len(read))
         options = self._options(fitted.had_vectors)[-1]
         found = refit_classifier(fitted, read, labels, weights, options, seeds)
@@ -484,13 +485,6 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             refuse_table_of_texts(documents)
             raise InvalidTypeError("this classifier was fitted on texts: give it a list of texts")
         return as_documents(self.vectorizer_.weigh(documents), dtype)
-
-    def _weigh_words(self, words: list[str]) -> Matrix:
-        """One document per word."""
-        if self.vectorizer_ is not None:
-            return self._read_terms(words)
-        names = getattr(self, "feature_names_in_", None)
-        return rows_of_columns(words, names, self._fitted().dcot.dtype)
 
     def _encode_words(self, words: list[str], rows: Matrix) -> Array | None:
         embedding = self._fitted().embedding

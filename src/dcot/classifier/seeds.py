@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from dcot.classifier.embedding import Documents
 from dcot.classifier.labels import Labels
-from dcot.core.centred import Matrix
+from dcot.core.centred import Matrix, as_documents
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.text.inputs import as_texts
+from dcot.text.pipeline import TextPipeline
 
 Array = NDArray[Any]
 
@@ -134,8 +136,12 @@ def _with_classes(labels: Labels, names: Iterable[Any]) -> Labels:
     return replace(labels, classes=np.array(classes, dtype=dtype), targets=targets)
 
 
-def rows_of_columns(words: list[str], names: Array | None, dtype: Any) -> Matrix:
-    """A row for each word with a one in its column, if documents are a matrix."""
+def rows_of_words(
+    words: list[str], pipeline: TextPipeline | None, names: Array | None, dtype: Any
+) -> Matrix:
+    """One document per word; if documents are a matrix, with a one in the column of that name."""
+    if pipeline is not None:
+        return as_documents(pipeline.transform(as_texts(words)), dtype)
     if names is None:
         raise InvalidInputError(
             "seed words need the words of the columns: give texts, or a DataFrame whose columns "
