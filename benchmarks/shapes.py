@@ -16,9 +16,8 @@ from benchmarks.measure import in_subprocess, matmul_rate, peak_memory, seconds,
 from dcot import DCoT
 from dcot.core.centred import Centred
 from dcot.core.corruption import marginalise
-from dcot.core.fit import FitOptions
 from dcot.core.moments import Moments
-from dcot.core.options import choose_prototypes
+from dcot.core.options import FitOptions, choose_prototypes
 from dcot.core.plan import bytes_in_memory, plan_in_memory, seconds_in_memory, shape_of
 from dcot.core.solvers import SOLVERS, cg
 

@@ -19,11 +19,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
 from dcot.core.centred import Matrix, as_documents, check_given, precision
-from dcot.core.fit import FitOptions, FittedDCoT, check_weights, fit, fit_moments, fit_path
+from dcot.core.fit import FittedDCoT, check_weights, fit, fit_moments, fit_path
 from dcot.core.layers import Layer
 from dcot.core.moments import Moments
 from dcot.core.options import (
     MAX_LAYERS,
+    FitOptions,
     by_layer,
     check_integer,
     check_noise,

@@ -12,8 +12,8 @@ from tests.reference import counts, explicit_layer
 
 from dcot.core.centred import Centred
 from dcot.core.corruption import marginalise
-from dcot.core.fit import FitOptions
 from dcot.core.moments import Moments
+from dcot.core.options import FitOptions
 from dcot.core.plan import Shape, bytes_in_memory, plan_in_memory, shape_of
 from dcot.core.solvers import SOLVERS, cg, direct
 

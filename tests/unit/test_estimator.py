@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.reference import counts, explicit_layer
 
 from dcot import DCoT, DcotError
-from dcot.core.fit import FitOptions, fit, fit_path
+from dcot.core.fit import fit, fit_path
+from dcot.core.options import FitOptions
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.stream import Repeatable
 

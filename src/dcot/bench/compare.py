@@ -26,8 +26,6 @@ from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.runtime.extras import require
 from dcot.runtime.progress import Progress, silent
 
-__all__ = ["run"]
-
 BUDGETS = (20, 50, 100, 200, 500, 1000, 2000)
 # Systems that learn in seconds; ``systems`` can name others.
 DEFAULT_SYSTEMS = ("bag of words", "TF-IDF", "LSI", PAPER, OURS)

@@ -43,8 +43,6 @@ from dcot.runtime.files import write_atomically
 from dcot.runtime.progress import Progress, announce, silent
 from dcot.vectorizer import DCoTVectorizer
 
-__all__ = ["STUDIES", "run"]
-
 Array = NDArray[Any]
 SEED = 7
 BUDGETS = (100, 300, 1000)

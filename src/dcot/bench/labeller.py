@@ -25,8 +25,6 @@ from dcot.web.seeds import seed_vectors
 from dcot.web.session import RANDOM_EVERY
 from dcot.web.space import Space, learn_space
 
-__all__ = ["run"]
-
 BUDGETS = (10, 25, 50, 100, 200, 400, 800)
 SEED_WORDS = (1, 2, 3, 5, 10)  # per class
 FIRST_SEED_WORDS = 3  # of them, before any label

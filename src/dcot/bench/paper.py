@@ -25,8 +25,6 @@ from dcot.runtime.extras import require
 from dcot.runtime.progress import Progress, announce, format_duration, silent
 from dcot.runtime.resources import n_cores
 
-__all__ = ["Run", "dry_run", "run"]
-
 OUT = Path("bench-output")
 
 

@@ -48,8 +48,9 @@ from dcot.classifier.selection import (
 )
 from dcot.classifier.self_training import self_train
 from dcot.core.centred import Matrix
-from dcot.core.fit import FitOptions, FittedDCoT
+from dcot.core.fit import FittedDCoT
 from dcot.core.moments import Moments
+from dcot.core.options import FitOptions
 from dcot.core.representation import combined, products
 
 Array = NDArray[Any]

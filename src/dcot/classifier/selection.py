@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from dcot.classifier.calibration import log_losses
 from dcot.classifier.ridge import KernelRidge
 from dcot.core.centred import Matrix, scale_rows
-from dcot.core.fit import FitOptions, FittedDCoT, fit_path
-from dcot.core.options import check_integer, check_noise, check_number
+from dcot.core.fit import FittedDCoT, fit_path
+from dcot.core.options import FitOptions, check_integer, check_noise, check_number
 from dcot.core.representation import WITH_LSI, WITH_X, Representation, sample
 from dcot.errors import InvalidParameterError, InvalidTypeError
 from dcot.estimator import DCoT

@@ -276,14 +276,3 @@ def check_depth(r: int, itemsize: int, n_layers: int, options: FitOptions) -> No
             f"{format_bytes(allowed)} are allowed: use fewer n_prototypes or n_layers=1, or raise "
             "memory_limit"
         )
-
-
-__all__ = [
-    "FitOptions",
-    "FittedDCoT",
-    "check_moments",
-    "check_weights",
-    "fit",
-    "fit_moments",
-    "fit_path",
-]

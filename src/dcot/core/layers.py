@@ -77,14 +77,10 @@ class Layer:
         n_iter, converged = solution.n_iter, solution.converged
         return cls(coef, intercept, squash, loss, solver, n_iter, converged, known, spread)
 
-    def linear(self, X: Matrix, out: Array | None = None) -> Array:
-        """Return the predicted prototype values before squashing, in ``out`` if given."""
-        ones = np.ones(X.shape[0], dtype=self.coef_.dtype)
-        return times(X, self.coef_, ones, self.intercept_, out)
-
     def outputs(self, X: Matrix, out: Array | None = None) -> Array:
         """Return the outputs, which the next layer reads, in ``out`` if given."""
-        values = self.linear(X, out)
+        ones = np.ones(X.shape[0], dtype=self.coef_.dtype)
+        values = times(X, self.coef_, ones, self.intercept_, out)
         return np.tanh(values, out=values) if self.squash == "tanh" else values
 
 

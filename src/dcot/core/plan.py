@@ -106,7 +106,8 @@ def plan_in_memory(
     """Return the fastest plan that fits in memory, or that of the requested solver."""
     shape = shape_of(centred, len(targets), len(systems))
     wanted = [name for name in SOLVERS if options.solver in ("auto", name)]
-    fitting = [name for name in wanted if bytes_in_memory(name, shape) <= _budget(options)]
+    allowed = allowance(options.memory_limit)
+    fitting = [name for name in wanted if bytes_in_memory(name, shape) <= allowed]
     if not fitting:
         raise _too_large(min(wanted, key=lambda name: bytes_in_memory(name, shape)), shape, options)
     if len(fitting) == 1:
@@ -209,12 +210,8 @@ def bytes_in_memory(solver: str, shape: Shape) -> float:
     return square + shape.result + shape.matrix + 4 * columns
 
 
-def _budget(options: FitOptions) -> float:
-    return allowance(options.memory_limit)
-
-
 def _too_large(solver: str, shape: Shape, options: FitOptions) -> OutOfMemoryError:
-    needed, allowed = bytes_in_memory(solver, shape), _budget(options)
+    needed, allowed = bytes_in_memory(solver, shape), allowance(options.memory_limit)
     others = [name for name in SOLVERS if bytes_in_memory(name, shape) <= allowed]
     way_out = f"solver={others[-1]!r} fits" if others else "use fewer n_prototypes or terms"
     return OutOfMemoryError(
@@ -318,7 +315,7 @@ def plan_passes(
             "solver='dual' holds the documents, which a source of batches is there to avoid: use "
             "'auto', 'primal' or 'cg', or fit one matrix"
         )
-    budget = _budget(options)
+    budget = allowance(options.memory_limit)
     able = pass_plans(corpus, r, itemsize, options.noise[0])
     able = [plan for plan in able if wanted in ("auto", plan.solver) or plan.storage == "dense"]
     if not rereadable:

@@ -14,7 +14,6 @@ from dcot.errors import DatasetError, InvalidParameterError, NotAvailableError
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Corpus", "Part", "check_figures"]
 
 Part = Literal["all", "train", "test", "unlabelled"]
 

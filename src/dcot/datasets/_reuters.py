@@ -23,8 +23,6 @@ from dcot.datasets._corpus import Corpus, check_figures
 from dcot.datasets._files import find_file
 from dcot.errors import DatasetError, InvalidParameterError
 
-__all__ = ["Story", "load_reuters_matrix", "load_reuters_text", "parse_sgml"]
-
 _MATRIX_FILE = "Reuters21578.mat"
 _MATRIX_HINT = (
     "It is the Reuters-21578 matrix that Deng Cai published with his text data sets "

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from dcot.errors import InvalidInputError
 
-__all__ = ["average_precision", "ndcg", "paired_p_value"]
-
 Judgements = Mapping[Hashable, float]
 
 

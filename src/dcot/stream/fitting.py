@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from dcot.core.centred import centre_scatter, column_blocks, precision
 from dcot.core.corruption import Solution, System
-from dcot.core.fit import FitOptions, FittedDCoT, check_moments, check_weights
+from dcot.core.fit import FittedDCoT, check_moments, check_weights
 from dcot.core.layers import Layer, OutputMoments, OutputsTotal, scatter_after, stack_layers
 from dcot.core.moments import Moments
+from dcot.core.options import FitOptions
 from dcot.core.plan import CorpusSize, Plan, plan_passes
 from dcot.core.representation import Representation, sampled_rows
 from dcot.core.solvers import direct

@@ -49,7 +49,6 @@ class Source(ABC):
     ----------
     skipped : names of skipped parts, each with the reason
     n_documents : number of documents, or None if not known
-    n_entries : number of nonzero values, or None if not known
     rereadable : whether more than one pass is possible
 
     Raises
@@ -74,7 +73,6 @@ class Source(ABC):
 
     rereadable = True
     n_documents: int | None = None
-    n_entries: int | None = None
 
     def __init__(self, on_error: str = "raise") -> None:
         if on_error not in ("raise", "skip"):
@@ -295,15 +293,10 @@ class Blocks(Source):
                     "documents × terms"
                 )
         self.n_documents = sum(int(block.shape[0]) for block in self.blocks)
-        self.n_entries = sum(_entries(block) for block in self.blocks)
 
     def units(self) -> Iterator[tuple[str, Reader]]:
         for number, block in enumerate(self.blocks):
             yield f"block {number}", partial(_slices, block)
-
-
-def _entries(block: Any) -> int:
-    return int(block.nnz if sp.issparse(block) else block.size)
 
 
 def _slices(block: Any) -> Iterator[Any]:
@@ -311,7 +304,8 @@ def _slices(block: Any) -> Iterator[Any]:
     if sp.issparse(block):
         check_indices(block)  # SciPy does not check them when it slices
     n = block.shape[0]
-    rows = max(64, int(_BATCH_VALUES * n / max(_entries(block), 1)))
+    entries = int(block.nnz if sp.issparse(block) else block.size)
+    rows = max(64, int(_BATCH_VALUES * n / max(entries, 1)))
     if n <= rows:
         yield block
         return
@@ -347,12 +341,10 @@ class NpzFiles(Source):
         self.paths = [as_path(path) for path in given]
         if not self.paths:
             raise InvalidInputError("the list of .npz files is empty: give at least one")
-        self.n_documents = self.n_entries = 0
+        self.n_documents = 0
         for path in self.paths:
             with suppress(DcotError, OSError):  # reported when it is read
-                matrix = mapped_csr(path)
-                self.n_documents += matrix.n
-                self.n_entries += matrix.nnz
+                self.n_documents += mapped_csr(path).n
 
     def units(self) -> Iterator[tuple[str, Reader]]:
         for path in self.paths:

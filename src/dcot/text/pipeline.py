@@ -13,7 +13,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dcot.core.centred import as_documents, precision
-from dcot.core.fit import FitOptions, FittedDCoT, check_weights
+from dcot.core.fit import FittedDCoT, check_weights
+from dcot.core.options import FitOptions
 from dcot.core.plan import CorpusSize
 from dcot.errors import InvalidInputError, ModelFormatError
 from dcot.persistence import Contents

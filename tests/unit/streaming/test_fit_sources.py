@@ -13,7 +13,7 @@ from tests.unit.streaming.corpus import matrix
 from tests.unit.streaming.same import assert_same_model
 
 from dcot import DCoT
-from dcot.core.fit import FitOptions
+from dcot.core.options import FitOptions
 from dcot.core.plan import CorpusSize, Plan, meetings, pass_plans, plan_passes
 from dcot.core.solvers.cg import iterate
 from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
