@@ -19,7 +19,7 @@ from dcot.bench.experiments.accuracy import ALL, COMPARE, jobs
 from dcot.bench.jobs import Context
 from dcot.bench.paper import Run, extra_systems, finished, runner_for
 from dcot.bench.profiles import Profile
-from dcot.bench.report import write_tables
+from dcot.bench.report.writing import write_tables
 from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER
 from dcot.bench.tasks import Task, load_corpus, task_of
 from dcot.errors import InvalidInputError, InvalidParameterError

@@ -11,6 +11,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dcot.classifier.selection import inverse_lengths
+
 Array = NDArray[Any]
 
 
@@ -31,7 +33,7 @@ class Block:
     def of(cls, values: Any, rows: str = "as they are") -> Block:
         """A block; with ``rows="unit"`` every row is scaled to length one."""
         values = sp.csr_array(values) if sp.issparse(values) else np.asarray(values)
-        return cls(values, _inverse_lengths(values) if rows == "unit" else None)
+        return cls(values, inverse_lengths(values) if rows == "unit" else None)
 
     def times(self, weight: float) -> Block:
         """A block whose inner products are multiplied by a weight."""
@@ -48,15 +50,6 @@ class Block:
 
 
 Blocks = Sequence[Block]
-
-
-def _inverse_lengths(values: Any) -> Array:
-    if sp.issparse(values):
-        squares = np.asarray(values.multiply(values).sum(axis=1)).ravel()
-    else:
-        squares = np.einsum("ij,ij->i", values, values)
-    lengths = np.sqrt(squares)
-    return np.asarray(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0))
 
 
 def products(blocks: Blocks, rows: Array, columns: Array, dtype: Any = np.float64) -> Array:

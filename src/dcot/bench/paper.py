@@ -14,9 +14,9 @@ from typing import Any
 from dcot.bench.experiments import EXPERIMENTS, WORK, plan
 from dcot.bench.jobs import Context, Failure, Job, Runner, predicted
 from dcot.bench.profiles import Profile, profile_of
-from dcot.bench.report import Results, write_docs, write_report
+from dcot.bench.report.results import Results
 from dcot.bench.report.tables import Table
-from dcot.bench.report.writing import TITLE
+from dcot.bench.report.writing import TITLE, write_docs, write_report
 from dcot.bench.store import Store
 from dcot.bench.systems import Classifier, Encoder, SetFit, StaticEmbeddings, Supervised, System
 from dcot.datasets._files import search_dirs

@@ -478,9 +478,14 @@ def _blocks(candidate: Candidate) -> list[int | str]:
 
 def unit_rows(X: Matrix) -> Matrix:
     """Documents scaled to length one; empty ones stay empty."""
+    return scale_rows(X, inverse_lengths(X))
+
+
+def inverse_lengths(X: Matrix) -> Array:
+    """One over the length of each row; zero for empty ones."""
     squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
     lengths = np.sqrt(np.asarray(squares).ravel())
-    return scale_rows(X, np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0))
+    return np.asarray(np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0))
 
 
 def input_kernel(X: Matrix) -> Array:

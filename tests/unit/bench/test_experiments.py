@@ -26,7 +26,7 @@ from dcot.bench.protocol import (
     hits,
     mcnemar,
 )
-from dcot.bench.report import Results
+from dcot.bench.report.results import Results
 from dcot.bench.report.tables import TABLES
 from dcot.bench.store import Store
 from dcot.bench.systems import (

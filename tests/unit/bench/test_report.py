@@ -16,13 +16,12 @@ from dcot.bench import paper
 from dcot.bench.experiments import timing
 from dcot.bench.jobs import Failure
 from dcot.bench.profiles import PROFILES
-from dcot.bench.report import Results, write_docs, write_report
 from dcot.bench.report import paper_claims as claims
 from dcot.bench.report.figures import figures
 from dcot.bench.report.paragraphs import sections
-from dcot.bench.report.results import verdict
+from dcot.bench.report.results import Results, verdict
 from dcot.bench.report.tables import TABLES, by_budget, time_table
-from dcot.bench.report.writing import page
+from dcot.bench.report.writing import page, write_docs, write_report
 from dcot.bench.store import Cell
 from dcot.bench.systems import FEATURES, OURS, PAPER, SYSTEMS
 
