@@ -34,8 +34,6 @@ EQUIVALENT = {
     'np.einsum("ii->i", full)[:] += scaled.dtype.type(system.shift)': LOST,
     "cutoff = max(values[-1], 0.0) * len(values) * np.finfo(matrix.dtype).eps": ROUNDING,
     "kept = values > cutoff": ROUNDING,
-    "if system.shift == 0:": BOTH,
-    "if system.shift > 0: (system.shift > 0 → system.shift >= 0)": BOTH,
     # cg
     "run_threads(lanczos_update, image, current, previous, a, b, sums, work=2 * image.size)":
         THREADS,
@@ -55,16 +53,12 @@ EQUIVALENT = {
     "dual = dual - self.share[:, None] * dual.sum(axis=0)": CENTRED,
     # representation
     "row_bytes = (self.layers[0].coef_.shape[1] if fold else self.width) * dtype.itemsize": BLOCKS,
-    "for rows in row_blocks(n, row_bytes, CACHE_BYTES if fold else BLOCK_BYTES):": BLOCKS,
     "return row_blocks(n, self.width * self.layers[0].coef_.dtype.itemsize)": BLOCKS,
     "fold = self._foldable and n >= columns (n >= columns → n > columns)": BOTH,
     "index = np.int32 if n * width < 2**31 else np.int64": "indices of either size are the same",
     "safe = np.where(squares > 0, squares, 1.0)": UNUSED,
     'options = {"n_iter": 3, "power_iteration_normalizer": "QR", "flip_sign": False}':
         "more iterations change digits that are rounding errors here",
-    "components = np.ascontiguousarray((directions * np.sign(largest)).T)": "a sign is 1 or -1",
-    "if n <= COMPRESSION_DOCUMENTS: (n <= COMPRESSION_DOCUMENTS → n < COMPRESSION_DOCUMENTS)":
-        "all of n documents are chosen either way",
 }
 # fmt: on
 
