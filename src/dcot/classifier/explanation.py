@@ -27,6 +27,8 @@ from dcot.runtime.extras import require
 
 Array = NDArray[Any]
 
+MAX_THROUGH = 10  # prototypes for each word
+
 
 @dataclass(frozen=True)
 class WordShare:
@@ -242,7 +244,6 @@ def word_shares(
     terms: Array,
     labelled: Array,
     vectors: Array | None = None,
-    n_through: int = 10,
 ) -> tuple[float, list[WordShare]]:
     """The baseline of a decision, without the intercept, and the shares of the words.
 
@@ -254,7 +255,6 @@ def word_shares(
     terms : names of the columns
     labelled : whether any labelled document has a term
     vectors : contribution of the word vector of each term, in the order of the row
-    n_through : maximum number of prototypes for each word
     """
     row = sp.csr_array(X)
     columns, values = row.indices, row.data.astype(np.float64)
@@ -265,7 +265,7 @@ def word_shares(
     shares = through.sum(axis=1) + straight + vectors
     words = []
     for place in np.argsort(-np.abs(shares), kind="stable"):
-        top = np.argsort(-np.abs(through[place]), kind="stable")[:n_through]
+        top = np.argsort(-np.abs(through[place]), kind="stable")[:MAX_THROUGH]
         parts = [(str(terms[dcot.prototypes[p]]), float(through[place, p])) for p in top]
         words.append(
             WordShare(

@@ -98,7 +98,7 @@ def cuts(path: Path, kind: str, size: int, options: ReadOptions) -> list[Range]:
     if kind == "parquet":
         from dcot.text import parquet
 
-        return _evenly(0, parquet.n_rows(path), -(-size // PARTITION_BYTES))
+        return _evenly(parquet.n_rows(path), -(-size // PARTITION_BYTES))
     compressed = path.suffix.lower() in COMPRESSED
     if compressed or kind == "document" or not options.encoding.startswith(_CUTTABLE):
         if size > LARGE_PARTITION_BYTES:
@@ -115,14 +115,13 @@ def cuts(path: Path, kind: str, size: int, options: ReadOptions) -> list[Range]:
         except InvalidInputError:  # the worker that reads the file reports the error
             return whole
         return list(pairwise([*starts, size])) if starts else whole
-    return _evenly(0, size, round(size / PARTITION_BYTES))
+    return _evenly(size, round(size / PARTITION_BYTES))
 
 
-def _evenly(first: int, stop: int, count: int) -> list[Range]:
-    """Split a range into pieces of about the same size, none of them empty."""
-    count = max(1, min(count, stop - first))
-    edges = [first + (stop - first) * k // count for k in range(count + 1)]
-    return list(pairwise(edges))
+def _evenly(size: int, count: int) -> list[Range]:
+    """Split bytes or rows into pieces of about the same size, none of them empty."""
+    count = max(1, min(count, size))
+    return list(pairwise(size * k // count for k in range(count + 1)))
 
 
 @dataclass

@@ -231,11 +231,8 @@ def _cell(text: str) -> str:
     plain = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", plain.replace("&", "&amp;"))
     plain = plain.replace("<", "&lt;").replace("@", "&#64;")
     # bare addresses become links in many renderers
-    return re.sub(r"(?i)\b(https?|ftp|mailto|www)([:.])", _entity, plain)
-
-
-def _entity(found: re.Match[str]) -> str:
-    return f"{found[1]}&#{ord(found[2])};"
+    address = r"(?i)\b(https?|ftp|mailto|www)([:.])"
+    return re.sub(address, lambda found: f"{found[1]}&#{ord(found[2])};", plain)
 
 
 # -- reading ------------------------------------------------------------------------------------

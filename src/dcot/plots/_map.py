@@ -18,6 +18,7 @@ Array = NDArray[Any]
 _ANGLES = np.deg2rad([0, 180, 60, 120, -60, -120, 90, -90, 30, 150, -30, -150])
 _DISTANCES = (6, 11, 18, 27, 38, 52, 70)
 _PAD = 1.5  # pixels between names
+_STEPS = 300  # to place the points
 
 
 def term_map(
@@ -101,14 +102,14 @@ def term_map(
     return ax.figure
 
 
-def plane(vectors: Array, n_iter: int = 300) -> Array:
+def plane(vectors: Array) -> Array:
     """Points with distances close to the angles between vectors."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float64)
     angles = np.arccos(np.clip(units @ units.T, -1, 1))
     np.fill_diagonal(angles, 0)
     points = _principal(units)
-    for _ in range(n_iter):  # SMACOF: each step minimises an upper bound, so the error never grows
+    for _ in range(_STEPS):  # SMACOF: each step minimises an upper bound, so the error never grows
         distances = np.linalg.norm(points[:, None] - points[None, :], axis=2)
         ratio = np.divide(angles, distances, out=np.zeros_like(angles), where=distances > 1e-12)
         pull = -ratio
@@ -129,9 +130,7 @@ def _principal(vectors: Array) -> Array:
     return points
 
 
-def place_labels(
-    ax: Any, points: Array, names: Sequence[str], bold: set[str], fontsize: float = 8.5
-) -> None:
+def place_labels(ax: Any, points: Array, names: Sequence[str], bold: set[str]) -> None:
     """Write a name beside each point; a name that would overlap is moved and gets a line."""
     ax.figure.draw_without_rendering()  # fixes the layout, so that pixels are final
     pixels = ax.transData.transform(points)
@@ -145,7 +144,7 @@ def place_labels(
             textcoords="offset points",
             ha="center",
             va="center",
-            fontsize=fontsize,
+            fontsize=8.5,
             fontweight="bold" if names[place] in bold else "normal",
         )
         extent = text.get_window_extent()

@@ -105,7 +105,7 @@ class Guard:
         if scope["method"] == "GET" and any(name == "token" for name, _ in query):
             await self._move_token_to_cookie(scope, send, query)
             return
-        await self._limited(scope, headers, receive, send)
+        await self._limited(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         access = self.access
@@ -135,9 +135,7 @@ class Guard:
         cookie = f"{self.access.cookie}={self.access.token}; HttpOnly; SameSite=Lax; Path=/"
         await _answer(send, 303, "", {"location": target, "set-cookie": cookie})
 
-    async def _limited(
-        self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send
-    ) -> None:
+    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
         size, started = 0, False
 
         async def counted() -> MutableMapping[str, Any]:

@@ -61,14 +61,6 @@ def unknown_words(space: Space, words: Sequence[str]) -> list[str]:
     return [word for word, length in zip(words, lengths, strict=True) if not length]
 
 
-def seed_vector(space: Space, words: Sequence[str]) -> Array | None:
-    """The words as one document; None if the model knows none of them."""
-    text = " ".join(words)
-    if not words or not space.vectorizer.weigh([text]).nnz:
-        return None
-    return np.asarray(space.vectors([text])[0])
-
-
 def seed_vectors(space: Space, seeds: Mapping[str, Sequence[str]]) -> dict[str, Array]:
     """Vectors of each class's words, without those that the model does not know."""
     known = known_seeds(space, seeds)
@@ -86,5 +78,7 @@ def known_seeds(space: Space, seeds: Mapping[str, Sequence[str]]) -> dict[str, l
 
 def ranked_by(space: Space, words: Sequence[str], among: Array, k: int) -> Array:
     """Rows of the documents that are closest to seed words, best first."""
-    vector = seed_vector(space, words)
-    return among[:0] if vector is None else space.nearest(vector, among, k)
+    text = " ".join(words)  # the words as one document
+    if not space.vectorizer.weigh([text]).nnz:
+        return among[:0]
+    return space.nearest(space.vectors([text])[0], among, k)

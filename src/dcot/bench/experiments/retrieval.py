@@ -54,6 +54,7 @@ Cut = Callable[..., tuple[str, str] | None]
 
 def jobs(context: Context) -> Iterator[Job]:
     """A job for each collection."""
+    systems = (*SYSTEMS, WITH_VECTORS) if StaticEmbeddings.name in context.extra else SYSTEMS
     for name in context.profile.collections:
         try:
             collection = collection_of(context, name)
@@ -67,14 +68,10 @@ def jobs(context: Context) -> Iterator[Job]:
                 "data": digest([collection.texts, collection.queries]),
                 "system": system,
             }
-            for system in _systems(context)
+            for system in systems
         ]
         seconds = 30 + len(collection.texts) / 100
         yield Job(NAME, f"{NAME}, {name}", keys, {"collection": name}, seconds, 3e9)
-
-
-def _systems(context: Context) -> tuple[str, ...]:
-    return (*SYSTEMS, WITH_VECTORS) if StaticEmbeddings.name in context.extra else SYSTEMS
 
 
 def work(context: Context, job: Job, missing: list[Key]) -> Iterator[tuple[Key, Result]]:

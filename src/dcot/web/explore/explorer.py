@@ -125,7 +125,7 @@ class Explorer:
         self.phase = "drawing"
         if vectors is not None:
             self.best = self._classified()
-            short = principal(vectors, seed=self.seed)
+            short = principal(vectors, self.seed)
             if draft and len(short) > DRAFT_DOCUMENTS:
                 self._draw(short, DRAFT_DOCUMENTS)
                 self.phase = "refining"

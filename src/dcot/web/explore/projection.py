@@ -42,7 +42,7 @@ def project(vectors: Array, *, refined: int = MAX_REFINED, seed: int = 0) -> Arr
     refined : how many of them are refined; the others are placed by their neighbours among these
     seed : for the choice of those, and for the points that push
     """
-    return place(principal(vectors, seed=seed), refined=refined, seed=seed)
+    return place(principal(vectors, seed), refined=refined, seed=seed)
 
 
 def place(short: Array, *, refined: int = MAX_REFINED, seed: int = 0) -> Array:
@@ -68,14 +68,14 @@ def place(short: Array, *, refined: int = MAX_REFINED, seed: int = 0) -> Array:
     return _on_unit_square(placed)
 
 
-def principal(vectors: Array, k: int = N_DIRECTIONS, seed: int = 0) -> Array:
+def principal(vectors: Array, seed: int = 0) -> Array:
     """Unit vectors on their leading principal components, which are those of a sample."""
     n, width = vectors.shape
     generator = np.random.RandomState(seed)
     units = _unit(vectors[np.sort(generator.permutation(n)[:PCA_SAMPLE])])
     mean = units.mean(axis=0)
     units -= mean
-    k = min(k, width, len(units))
+    k = min(N_DIRECTIONS, width, len(units))
     directions = _leading(units, k, generator).astype(np.float32)
     k, shift = directions.shape[1], mean @ directions
     out = np.zeros((n, max(2, k)), dtype=np.float32)
