@@ -18,7 +18,6 @@ BLOCKS = {
     )
     for section in re.split(r"\n(?=## )", PAGE)
 }
-HINT = "make test-integrations installs it"
 pytestmark = pytest.mark.filterwarnings("ignore")  # theirs are not ours to mend
 
 
@@ -32,7 +31,8 @@ def names():
 @pytest.fixture
 def run(request):
     def run(section: str, package: str) -> dict[str, object]:
-        pytest.importorskip(package, reason=f"{package} is not installed: {HINT}")
+        target = "make mteb" if package == "txtai" else "make test-integrations"
+        pytest.importorskip(package, reason=f"{package} is not installed: {target} installs it")
         found = dict(request.getfixturevalue("names"))
         exec(compile(BLOCKS[section], "integrations.md", "exec"), found)
         return found
