@@ -145,6 +145,8 @@ class Repeatable(Source):
     ------
     InvalidInputError
         When it is read, if the function returns the same iterator twice.
+    InvalidTypeError
+        When it is read, if the function returns no batches.
 
     Examples
     --------
@@ -271,6 +273,8 @@ class Blocks(Source):
     ------
     InvalidInputError
         If there are no blocks, or one of them is not a matrix.
+    InvalidTypeError
+        If ``blocks`` is not a list.
 
     Examples
     --------
