@@ -310,6 +310,7 @@ def test_an_answer_for_a_view_that_was_left_is_not_lost(page, serving):
     asked = []
     page.route("**/next?*", lambda route: asked.append(route))
     page.goto(running.address)
+    wait(lambda: page.wait_for_timeout(50) or asked)
     page.get_by_role("link", name="Progress").click()
     page.get_by_role("heading", name="Progress", exact=True).wait_for()
     page.go_back()
