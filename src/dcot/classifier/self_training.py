@@ -164,6 +164,8 @@ def _last_columns(factor: Array, count: int) -> Array:
     corner = scipy.linalg.cho_solve(
         (factor[first:, first:], True), np.eye(count), check_finite=False
     )
+    if not first:  # older versions of LAPACK refuse an empty system
+        return np.asarray(corner)
     above = scipy.linalg.solve_triangular(
         factor[:first, :first],
         factor[first:, :first].T @ corner,
