@@ -41,6 +41,7 @@ from dcot.bench.systems import (
     StaticEmbeddings,
     name_with,
 )
+from dcot.bench.systems.factors import Tfidf
 from dcot.classifier import DCoTClassifier
 from dcot.datasets import JudgedCollection
 from dcot.errors import DatasetError, DatasetMissingError
@@ -317,6 +318,7 @@ def test_self_trained_rivals_learn_from_the_documents_of_dcot(context, task, mon
         return Prediction(labels[np.zeros(len(test), dtype=int)], 1.0)
 
     monkeypatch.setattr(accuracy, "ridge_predictions", predictions)
+    monkeypatch.setattr(Tfidf, "settings", lambda self, size: [{"tf": "sublinear", "rows": "unit"}])
     options = {"corpus": "made", "system": "TF-IDF, self-trained", "learned": size, "part": 0}
     key = {"classifier": RIDGE, "labels": 20, "draw": 0, "class_weight": None}
     list(accuracy.work(context, Job("accuracy", "", [key], options), [key]))
