@@ -96,7 +96,7 @@ def small(monkeypatch):
 @pytest.fixture
 def unserved(monkeypatch):
     """Pages are ready at once, and stopped at once."""
-    for module in ("label", "explore.api"):
+    for module in ("api", "explore.api"):
         monkeypatch.setattr(f"dcot.web.{module}.serve", lambda server, listening, ready: None)
 
 
