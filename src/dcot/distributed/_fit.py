@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
-
-import numpy as np
 
 from dcot.distributed._leaves import (
     STACK_BYTES,
@@ -170,7 +167,7 @@ class DaskPasses:
             made.append(add(loaders, inputs, begins, steps, all_groups))
         roots = []
         for number, group in enumerate(groups):
-            given = shared([without_data(one) for one in group], client)
+            given = shared([one.for_merging() for one in group], client)
             level = [delayed(pick, pure=False)(parts, number) for parts in made]
             join = delayed(merge, pure=False)
             while len(level) > 1:
@@ -185,12 +182,12 @@ class DaskPasses:
         known = self.state["sizes"]
         most = max((known.get(part.name, 0.0) for leaf in leaves for part in leaf), default=0.0)
         documents = _DOCUMENT_COPIES * max(most, min(STACK_BYTES, sum(known.values())))
-        given = sum(map(sent, sums))
+        given = sum(one.sent_bytes for one in sums)
         room = (_MEMORY_SHARE * _memory(self.options.client) - documents - given) / _SUMS_HELD
         waves: list[list[list[Sum]]] = []
         filled = held = 0.0
         for group in groups:
-            size = sum(map(largest, group))
+            size = sum(one.total_bytes for one in group)
             if not waves or filled + size > room:
                 waves.append([])
                 filled = 0.0
@@ -242,12 +239,11 @@ def _groups(sums: Sequence[Sum]) -> list[list[Sum]]:
     groups: list[list[Sum]] = [[]]
     size = 0.0
     for one in sums:
-        bytes_of_sum = largest(one)
-        if groups[-1] and size + bytes_of_sum > GROUP_BYTES:
+        if groups[-1] and size + one.total_bytes > GROUP_BYTES:
             groups.append([])
             size = 0.0
         groups[-1].append(one)
-        size += bytes_of_sum
+        size += one.total_bytes
     return groups
 
 
@@ -265,34 +261,6 @@ def _memory(client: Any) -> float:
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [w["memory_limit"] / max(w["nthreads"], 1) for w in workers if w["memory_limit"]]
     return min(limits, default=float("inf"))
-
-
-def largest(one: Sum) -> float:
-    """Return the largest possible size of a total in bytes; 0 for small sums."""
-    found: Any = one
-    if hasattr(one, "stop"):
-        size = (found.stop - found.start) * found.stop
-        return float(size * np.dtype(found.dtype).itemsize)
-    if hasattr(one, "dense"):
-        return float(found.dense.nbytes)
-    if hasattr(one, "targets"):
-        return float(len(found.mean) * len(found.targets) * np.dtype(found.dtype).itemsize)
-    return float(len(found.origin)) ** 2 * 8 if hasattr(one, "origin") else 0.0
-
-
-def sent(one: Sum) -> float:
-    """Return the bytes of a sum that are sent to every worker; 0 for small sums."""
-    found: Any = one
-    return float(found.dense.nbytes) if hasattr(one, "dense") else 0.0
-
-
-def without_data(one: Sum) -> Sum:
-    """Return a copy of the sum without the data that merging does not need."""
-    light = copy(one)
-    for name in ("dense", "mean", "layers", "origin", "targets"):
-        if hasattr(light, name):
-            setattr(light, name, None)
-    return light
 
 
 Model = TypeVar("Model", DCoT, DCoTVectorizer)

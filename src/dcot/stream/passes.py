@@ -142,17 +142,34 @@ class AttachWeights:
         return Block(block.X, weights, place)
 
 
-class Sum(Protocol):
+class Sum:
     """A sum over documents; totals of parts can be merged in any grouping."""
 
     def empty(self) -> Any:
         """Return the total of no documents."""
+        raise NotImplementedError
 
     def add(self, total: Any, batch: Any) -> Any:
         """Return the total with one more batch; ``total`` may be changed and returned."""
+        raise NotImplementedError
 
     def merge(self, left: Any, right: Any) -> Any:
         """Return the total of two parts; both may be changed."""
+        raise NotImplementedError
+
+    def for_merging(self) -> Sum:
+        """Return a sum with the same ``merge``, without the data that only ``add`` needs."""
+        return self
+
+    @property
+    def total_bytes(self) -> float:
+        """The largest possible size of a total; 0 if it is small."""
+        return 0.0
+
+    @property
+    def sent_bytes(self) -> float:
+        """The size of the data that ``add`` needs; 0 if it is small."""
+        return 0.0
 
 
 class Passes(Protocol):

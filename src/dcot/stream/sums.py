@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from dcot.core.layers import CACHE_BYTES, Layer, OutputsTotal, row_blocks
 from dcot.core.moments import Moments
 from dcot.core.plan import PANEL
 from dcot.runtime.resources import run_threads
-from dcot.stream.passes import Block
+from dcot.stream.passes import Block, Sum
 
 Array = NDArray[Any]
 
@@ -32,7 +32,7 @@ def size_of(X: Matrix) -> Array:
     return np.array([X.shape[0], X.nnz, float(lengths @ (lengths + 1)) / 2])
 
 
-class MomentsSum:
+class MomentsSum(Sum):
     """Moments without the scatter matrix, and the size of the corpus."""
 
     def empty(self) -> Any:
@@ -58,12 +58,15 @@ def panels_of(d: int, rows: int | None = None) -> list[tuple[int, int]]:
     return [(start, min(start + rows, d)) for start in range(0, d, rows)]
 
 
-class PlainSum:
+class PlainSum(Sum):
     """A sum whose totals can be added, in place if they are arrays or lists."""
 
     def merge(self, left: Any, right: Any) -> Any:
         left += right
         return left
+
+    def for_merging(self) -> Sum:
+        return PlainSum()
 
 
 @dataclass
@@ -94,26 +97,25 @@ class PanelSum(PlainSum):
         run_threads(add_scatter, *arrays, self.start, total, work=work)
         return total
 
+    @property
+    def total_bytes(self) -> float:
+        return float((self.stop - self.start) * self.stop * np.dtype(self.dtype).itemsize)
 
-@dataclass
-class SparsePanelSum:
+
+class SparsePanelSum(PanelSum):
     """Like ``PanelSum`` with sparse matrices, for partial sums and terms that rarely co-occur.
 
     A total is a list of matrices, each at least twice as large as the next, because adding a batch
     to one large matrix would copy all of it every time. A matrix with many entries becomes dense.
     """
 
-    start: int
-    stop: int
-    dtype: Any
-
-    def empty(self) -> list[Any]:
+    def empty(self) -> Any:
         return []
 
-    def add(self, total: list[Any], block: Block) -> list[Any]:
+    def add(self, total: Any, block: Block) -> Any:
         block = block.sparse  # so that nothing is written above the diagonal
         if total and not sp.issparse(total[0]):  # the largest part; dense ones are large
-            PanelSum(self.start, self.stop, self.dtype).add(total[0], block)
+            super().add(total[0], block)
             return total
         X, T = block.rooted, block.transpose
         documents = T.indices[T.indptr[self.start] : T.indptr[self.stop]]
@@ -165,6 +167,9 @@ class SparsePanelSum:
         for part in right:
             left = self._with(left, part)
         return left
+
+    def for_merging(self) -> Sum:
+        return self
 
     def _with(self, total: list[Any], part: Any) -> list[Any]:
         if not _size(part):
@@ -224,6 +229,14 @@ class ProductSum(PlainSum):
             total = add_transposed(total, X[rows], T)
         return total
 
+    @property
+    def total_bytes(self) -> float:
+        return float(self.dense.nbytes)
+
+    @property
+    def sent_bytes(self) -> float:
+        return float(self.dense.nbytes)
+
 
 @dataclass
 class ColumnsSum(PlainSum):
@@ -245,6 +258,10 @@ class ColumnsSum(PlainSum):
             T -= np.multiply.outer(block.root[rows], mean)
             total = add_transposed(total, X[rows], T)
         return total
+
+    @property
+    def total_bytes(self) -> float:
+        return float(len(self.mean) * len(self.targets) * np.dtype(self.dtype).itemsize)
 
 
 def add_transposed(total: Array, X: Matrix, dense: Array) -> Array:
@@ -275,9 +292,13 @@ class OutputsSum(PlainSum):
             total = total.plus(Z, weights, self.origin.astype(Z.dtype))
         return total
 
+    @property
+    def total_bytes(self) -> float:
+        return float(len(self.origin)) ** 2 * 8
+
 
 @dataclass
-class MeanOutputSum:
+class MeanOutputSum(Sum):
     """Total weight of the documents, and the sum of the outputs of the last layer."""
 
     layers: Sequence[Layer]
@@ -294,6 +315,9 @@ class MeanOutputSum:
 
     def merge(self, left: tuple[float, Array], right: tuple[float, Array]) -> tuple[float, Array]:
         return left[0] + right[0], left[1] + right[1]
+
+    def for_merging(self) -> Sum:
+        return replace(self, layers=())
 
 
 def _outputs(layers: Sequence[Layer], block: Block) -> Iterator[tuple[Array, Array | None]]:

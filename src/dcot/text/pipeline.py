@@ -23,7 +23,7 @@ from dcot.persistence.fitted import check_vocabulary
 from dcot.persistence.saving import build, encode_parameters
 from dcot.runtime.progress import announce
 from dcot.runtime.resources import allowance
-from dcot.stream import Passes
+from dcot.stream import Passes, Sum
 from dcot.stream.fitting import fit_passes
 from dcot.stream.passes import AttachWeights, Block
 from dcot.text import counting
@@ -164,7 +164,7 @@ class Tally:
 
 
 @dataclass
-class VocabularySum:
+class VocabularySum(Sum):
     """Collects all terms of the texts, or the most frequent if there are too many.
 
     Attributes
@@ -204,7 +204,7 @@ class VocabularySum:
 
 
 @dataclass
-class KnownSum:
+class KnownSum(Sum):
     """Sums document frequencies and total counts of known terms, and the number of documents."""
 
     counter: TermCounter

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcot.stream import Sum
+
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the latter, which kills there
 
 
@@ -93,7 +95,7 @@ def _status(field: str) -> int:
     raise AssertionError(field)
 
 
-class KillingSum:
+class KillingSum(Sum):
     """Counts documents; the first merge takes its worker down."""
 
     def __init__(self, folder: str) -> None:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dcot import DCoT
 from dcot.stream import sums
 from dcot.stream.packed import PackedScatter
 from dcot.stream.sums import Block, MomentsSum, PanelSum, SparsePanelSum, panels_of
@@ -69,6 +70,33 @@ def test_a_sparse_sum_that_fills_up_becomes_dense_and_goes_on():
         whole = PackedScatter.of_parts([list(found)], [(0, 50)], np.float64).full()
         np.testing.assert_allclose(np.tril(whole), np.tril((X.T @ X).toarray()))
         assert not np.triu(sum(np.asarray(sp.csr_array(part).todense()) for part in found), 1).any()
+
+
+def test_what_merges_has_no_data_and_says_how_large_totals_are():
+    X, d = documents(40, 600, 0.05), 600
+    mean, targets = np.asarray(X.mean(axis=0)), np.arange(30)
+    layer = DCoT(30, random_state=0).fit(X).layers_[:1]
+    one, two = Block(X[:15], start=0), Block(X[15:], start=15)
+    for sum_of in (
+        MomentsSum(),
+        PanelSum(0, d, np.float64),
+        SparsePanelSum(0, d, np.float64),
+        sums.ProductSum(np.ones((d, 3)), mean),
+        sums.ColumnsSum(targets, mean, np.float64),
+        sums.OutputsSum(layer, np.zeros(30)),
+        sums.MeanOutputSum(layer),
+        sums.CountSum(),
+        sums.RowsSum(np.arange(40)),
+    ):
+        parts = [sum_of.add(sum_of.empty(), block) for block in (one, two)]
+        light, (left, right) = sum_of.for_merging(), pickle.loads(pickle.dumps(parts))
+        merged = pickle.dumps(light.merge(*parts))
+        assert merged == pickle.dumps(sum_of.merge(left, right))
+        assert len(pickle.dumps(light)) < 300
+        if sum_of.total_bytes:
+            assert len(merged) <= 1.1 * sum_of.total_bytes + 1000
+        else:
+            assert not isinstance(parts[0], np.ndarray)
 
 
 def test_blocks_stack_slice_and_travel():
