@@ -26,8 +26,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from dcot import DCoTVectorizer
-from dcot.classifier.embedding import as_encoder
 from dcot.datasets import JudgedCollection, load
+from dcot.embedding.vectors import as_encoder
 from dcot.integrations import MTEBSearch
 
 SIZE = 256  # of the vectors of dcot and LSI: that of wordllama's

@@ -21,7 +21,6 @@ from dcot.classifier.calibration import (
     MIN_CALIBRATION_LABELS,
     probabilities,
 )
-from dcot.classifier.embedding import Embedding, as_encoder
 from dcot.classifier.labels import without_duplicates
 from dcot.classifier.selection import (
     EMBEDDING_STANDARD_ERRORS,
@@ -31,7 +30,8 @@ from dcot.classifier.selection import (
     fits_of,
     select,
 )
-from dcot.classifier.word_vectors import look_up
+from dcot.embedding.vectors import Embedding, as_encoder
+from dcot.embedding.word_vectors import look_up
 
 TOPICS = {
     "oil": ["crude", "oil", "opec", "barrel", "petrol", "fuel", "drilling", "rig", "tanker"],

@@ -31,11 +31,11 @@ from dcot.bench.systems.dcot import outputs_of
 from dcot.bench.systems.pretrained import Encoder
 from dcot.bench.tasks import load_corpus
 from dcot.classifier import DCoTClassifier
-from dcot.classifier.embedding import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
 from dcot.classifier.fit import evenly_spaced
 from dcot.classifier.selection import EMBEDDING_WEIGHTS
 from dcot.classifier.self_training import FACTOR
 from dcot.datasets import Corpus
+from dcot.embedding.vectors import WORDLLAMA, VectorSource, as_encoder, vectors_of_words
 from dcot.errors import DatasetMissingError, InvalidParameterError
 from dcot.estimator import DCoT
 from dcot.persistence.saving import load as load_model

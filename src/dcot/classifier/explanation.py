@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.classifier.embedding import Documents, Embedding
 from dcot.classifier.fit import FittedClassifier
 from dcot.core.centred import Matrix
 from dcot.core.fit import FittedDCoT
 from dcot.core.representation import WITH_X, Representation
+from dcot.embedding.vectors import Documents, Embedding
 from dcot.explain import showing
 from dcot.explain.tracing import Trace
 from dcot.runtime.extras import require

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from dcot.classifier.calibration import Reliability, calibrate, probabilities
-from dcot.classifier.embedding import Documents, Embedding, VectorSource
 from dcot.classifier.estimate import Estimate, estimate, held_out_by_fold
 from dcot.classifier.labels import (
     EXCLUSIVE,
@@ -52,6 +51,7 @@ from dcot.core.fit import FittedDCoT
 from dcot.core.moments import Moments
 from dcot.core.options import FitOptions
 from dcot.core.representation import combined, products
+from dcot.embedding.vectors import Documents, Embedding, VectorSource
 
 Array = NDArray[Any]
 

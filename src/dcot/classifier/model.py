@@ -20,18 +20,6 @@ from sklearn.utils.validation import validate_data
 
 from dcot.classifier.audit import label_issues_of
 from dcot.classifier.calibration import Reliability
-from dcot.classifier.embedding import (
-    FROM_WORDS,
-    WORDLLAMA,
-    Documents,
-    Embedding,
-    as_encoder,
-    check_vectors,
-    no_encoder,
-    no_vectors_of_words,
-    refuse_vectors,
-    source_of,
-)
 from dcot.classifier.explanation import Explanation, explain_decision
 from dcot.classifier.fit import (
     ClassifierOptions,
@@ -60,6 +48,18 @@ from dcot.core.centred import Matrix, as_documents, check_given, precision
 from dcot.core.fit import FittedDCoT, check_weights
 from dcot.core.fit import fit as fit_dcot
 from dcot.core.options import check_choice, check_flag, check_seed
+from dcot.embedding.vectors import (
+    FROM_WORDS,
+    WORDLLAMA,
+    Documents,
+    Embedding,
+    as_encoder,
+    check_vectors,
+    no_encoder,
+    no_vectors_of_words,
+    refuse_vectors,
+    source_of,
+)
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import DCoT, refuse_sparse_frame
 from dcot.explain import Meaning, Readable, Reader

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.classifier.embedding import Documents
 from dcot.classifier.labels import Labels
 from dcot.core.centred import Matrix, as_documents
+from dcot.embedding.vectors import Documents
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.text.inputs import as_texts
 from dcot.text.pipeline import TextPipeline

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.classifier.calibration import Reliability
-from dcot.classifier.embedding import PROBES, Embedding
 from dcot.classifier.estimate import Estimate, Score
 from dcot.classifier.fit import FittedClassifier
 from dcot.classifier.labels import EXCLUSIVE
 from dcot.classifier.selection import Candidate, layers_and_output
 from dcot.core.fit import FittedDCoT
+from dcot.embedding.vectors import add_embedding, read_embedding
 from dcot.errors import ModelFormatError
 from dcot.persistence import Contents, decode, encode
 from dcot.persistence.contents import DAMAGED, choice, count, setting
@@ -77,23 +77,6 @@ def add_classifier(
             contents.arrays[f"reliability.{name}"] = np.asarray(value)
     for name in (*_MEASURED, "rank_test_error"):
         contents.arrays[f"cv.{name}"] = np.asarray(fitted.cv_results[name])
-
-
-def add_embedding(contents: Contents, embedding: Embedding | None) -> dict[str, Any] | None:
-    """Add the vectors of the terms or, for an encoder, those of a few texts."""
-    if embedding is None:
-        return None
-    contents.arrays["embedding.mean"] = embedding.mean
-    if embedding.table is not None:
-        contents.weights["embedding.table"] = embedding.table
-    if embedding.probes is not None:
-        contents.arrays["embedding.probes"] = embedding.probes
-    return {
-        "kind": embedding.kind,
-        "name": embedding.name,
-        "weight": float(embedding.weight),
-        "dimensions": len(embedding.mean),
-    }
 
 
 def _estimate_settings(estimate: Estimate) -> dict[str, Any]:
@@ -224,25 +207,6 @@ def _candidate(found: dict[str, Any]) -> Candidate:
         features,
         setting(found, "embedding", float),
     )
-
-
-def read_embedding(contents: Contents, n_terms: int, dtype: Any) -> Embedding | None:
-    """The embedding of a classifier or an index, without its encoder."""
-    if contents.settings.get("embedding") is None:
-        return None
-    found = setting(contents.settings, "embedding", dict)
-    kind = choice(found, "kind", ("words", "encoder", "given"))
-    k, weight = count(found, "dimensions", 1), setting(found, "weight", float)
-    if not 0 < weight < 1e6:
-        raise ModelFormatError(f"the weight of the embedding is {weight}{DAMAGED}")
-    table = probes = None
-    if kind == "words":
-        table = contents.array("embedding.table", (n_terms, k), largest=1e15)
-        table = table.astype(dtype, copy=False)
-    if kind == "encoder":
-        probes = contents.array("embedding.probes", (len(PROBES), k), largest=1e15)
-    mean = contents.array("embedding.mean", (k,), largest=1e15)
-    return Embedding(kind, setting(found, "name", str), mean, weight, table, probes)
 
 
 def _cv_results(contents: Contents) -> dict[str, Any]:

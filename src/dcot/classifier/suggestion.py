@@ -17,11 +17,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from dcot.classifier.embedding import Documents
 from dcot.classifier.fit import FittedClassifier
 from dcot.core.centred import Matrix
 from dcot.core.fit import FittedDCoT
 from dcot.core.representation import products
+from dcot.embedding.vectors import Documents
 from dcot.errors import InvalidInputError
 
 Array = NDArray[Any]

@@ -93,7 +93,7 @@ def label(
     to go on. Nothing leaves this computer.
     """
     _require_server()
-    from dcot.classifier.embedding import as_encoder
+    from dcot.embedding.vectors import as_encoder
     from dcot.web.api import run_label
     from dcot.web.given import check_given
 

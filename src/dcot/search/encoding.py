@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from dcot.classifier.embedding import Embedding
 from dcot.core.centred import canonical, check_kind
+from dcot.embedding.vectors import Embedding
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.text import TermCounter

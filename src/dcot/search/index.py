@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dcot.classifier.embedding import Embedding, as_encoder, no_encoder, source_of
 from dcot.core.options import check_flag, check_integer, check_number
+from dcot.embedding.vectors import Embedding, as_encoder, no_encoder, source_of
 from dcot.errors import (
     InvalidInputError,
     InvalidParameterError,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dcot.classifier.state import add_embedding, read_embedding
+from dcot.embedding.vectors import add_embedding, read_embedding
 from dcot.errors import InvalidTypeError, ModelFormatError
 from dcot.estimator import DCoT
 from dcot.persistence import Contents

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.classifier.embedding import Embedding
+from dcot.embedding.vectors import Embedding
 from dcot.errors import InvalidInputError
 from dcot.search import ranking
 from dcot.search.encoding import (

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcot.classifier.embedding import Documents, Embedding, as_encoder, source_of
 from dcot.classifier.explanation import term_shares, vector_shares
 from dcot.classifier.suggestion import first_batch
 from dcot.core.centred import Matrix
 from dcot.core.fit import FittedDCoT
 from dcot.core.layers import Layer
 from dcot.core.representation import WITH_X, Representation, orthonormal
+from dcot.embedding.vectors import Documents, Embedding, as_encoder, source_of
 from dcot.errors import DcotError
 from dcot.text.inputs import as_texts
 from dcot.vectorizer import DCoTVectorizer

@@ -13,7 +13,7 @@ from sklearn.decomposition import TruncatedSVD
 from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
 from dcot.bench.systems import SYSTEMS, Classifier, Encoder, SetFit, StaticEmbeddings
 from dcot.bench.systems.autoencoders import SdaStack
-from dcot.classifier import embedding
+from dcot.embedding import vectors
 
 NAMES = list(SYSTEMS)
 
@@ -195,6 +195,6 @@ def test_missing_encoders_say_what_to_do(documents, tmp_path, monkeypatch):
     with pytest.raises(DcotError, match="not a folder"):
         Encoder(tmp_path / "nothing")
     monkeypatch.setitem(sys.modules, "wordllama", None)
-    embedding._wordllama.cache_clear()
+    vectors._wordllama.cache_clear()
     with pytest.raises(DcotError, match=r"dcot\[embedding\]"):
         next(iter(StaticEmbeddings().learn(documents[0], [{}])))

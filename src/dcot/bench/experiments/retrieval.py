@@ -28,9 +28,9 @@ from dcot.bench.jobs import Context, Job, digest
 from dcot.bench.store import Key, Result
 from dcot.bench.systems import StaticEmbeddings
 from dcot.bench.tasks import CORPORA
-from dcot.classifier.embedding import WORDLLAMA
 from dcot.datasets import Corpus, JudgedCollection, load, load_beir
 from dcot.datasets._files import search_dirs
+from dcot.embedding.vectors import WORDLLAMA
 from dcot.errors import DatasetMissingError
 from dcot.runtime.extras import require
 from dcot.search import SearchIndex

@@ -14,7 +14,7 @@ import numpy as np
 from dcot.bench.features import Block, Blocks
 from dcot.bench.systems.base import SEED, Array, Learned, Setting, Size, Supervised, System
 from dcot.bench.tasks import Documents
-from dcot.classifier.embedding import WORDLLAMA, as_encoder
+from dcot.embedding.vectors import WORDLLAMA, as_encoder
 from dcot.errors import DatasetError, InvalidInputError
 from dcot.runtime.extras import require
 

@@ -15,10 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.classifier.embedding import Documents
 from dcot.classifier.explanation import term_shares, vector_shares
 from dcot.core.centred import as_documents
 from dcot.core.fit import FittedDCoT
+from dcot.embedding.vectors import Documents
 from dcot.errors import InvalidParameterError
 from dcot.explain import Reader
 from dcot.explain.neighbours import term_lengths

@@ -21,9 +21,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.classifier.word_vectors import look_up
 from dcot.core.centred import Matrix
-from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.embedding.word_vectors import look_up
+from dcot.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+    ModelFormatError,
+)
+from dcot.persistence import Contents
+from dcot.persistence.contents import DAMAGED, choice, count, setting
 from dcot.runtime.extras import require
 from dcot.text.inputs import Texts
 
@@ -392,3 +399,42 @@ def _check_same(encoder: Encoder, fitted: Embedding) -> None:
             f"{encoder.name} does not give the vectors that the model was fitted on, those of "
             f"{fitted.name} with {len(fitted.mean)} dimensions: load the same encoder"
         )
+
+
+# -- saving -------------------------------------------------------------------------------------
+
+
+def add_embedding(contents: Contents, embedding: Embedding | None) -> dict[str, Any] | None:
+    """Add the vectors of the terms or, for an encoder, those of a few texts."""
+    if embedding is None:
+        return None
+    contents.arrays["embedding.mean"] = embedding.mean
+    if embedding.table is not None:
+        contents.weights["embedding.table"] = embedding.table
+    if embedding.probes is not None:
+        contents.arrays["embedding.probes"] = embedding.probes
+    return {
+        "kind": embedding.kind,
+        "name": embedding.name,
+        "weight": float(embedding.weight),
+        "dimensions": len(embedding.mean),
+    }
+
+
+def read_embedding(contents: Contents, n_terms: int, dtype: Any) -> Embedding | None:
+    """The embedding of a classifier or an index, without its encoder."""
+    if contents.settings.get("embedding") is None:
+        return None
+    found = setting(contents.settings, "embedding", dict)
+    kind = choice(found, "kind", ("words", "encoder", "given"))
+    k, weight = count(found, "dimensions", 1), setting(found, "weight", float)
+    if not 0 < weight < 1e6:
+        raise ModelFormatError(f"the weight of the embedding is {weight}{DAMAGED}")
+    table = probes = None
+    if kind == "words":
+        table = contents.array("embedding.table", (n_terms, k), largest=1e15)
+        table = table.astype(dtype, copy=False)
+    if kind == "encoder":
+        probes = contents.array("embedding.probes", (len(PROBES), k), largest=1e15)
+    mean = contents.array("embedding.mean", (k,), largest=1e15)
+    return Embedding(kind, setting(found, "name", str), mean, weight, table, probes)

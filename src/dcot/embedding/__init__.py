@@ -1,0 +1,1 @@
+"""Vectors to use in addition to dCoT, by the classifier and by the search index."""
