@@ -26,7 +26,7 @@ from dcot.web.security import Access, App
 from dcot.web.seeds import propose, ranked_by, unknown_words
 from dcot.web.server import application, listen, serve, server_of
 from dcot.web.session import Session
-from dcot.web.shading import MAX_SHOWN, Piece, shaded
+from dcot.web.shading import MAX_SHOWN, Piece
 
 VIEWS = ("/", "/label", "/seeds", "/progress", "/doubtful")
 SHOWN_CLASSES = 9  # with a probability, for one document
@@ -321,8 +321,7 @@ class LabelApi:
         space = self.session.space
         assert space is not None
         marks = dict.fromkeys(space.columns(words), 1.0)
-        beginning = self.session.documents.texts[row][:400]
-        return shaded(beginning, lambda found: space.shares_of(found, marks))
+        return space.pieces(self.session.documents.texts[row][:400], marks)
 
 
 _EXPORTS: dict[str, tuple[formats.Format, str, str]] = {

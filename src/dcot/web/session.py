@@ -28,7 +28,7 @@ from dcot.web.labels import LabelStore, check_name
 from dcot.web.learning import Prior, Snapshot, Start, choose_next, learn, learn_rows
 from dcot.web.progress import CurveCache, Progress, measure
 from dcot.web.seeds import known_seeds, ranked_by, seed_vectors
-from dcot.web.shading import Piece, shaded
+from dcot.web.shading import MAX_SHOWN, Piece
 from dcot.web.space import Array, Space, learn_space
 
 MAX_CLASSES = 1000
@@ -302,12 +302,12 @@ class Session:
         learned = self.learned if learned is None else learned
         space, text, snapshot = self.space, self.documents.texts[row], learned.snapshot
         if space is None or snapshot is None or name not in snapshot.classes:
-            return shaded(text, lambda words: [0.0] * len(words))
+            return [(text[:MAX_SHOWN], 0.0)]
         key = (row, learned.revision, name)
         found = self._shaded.get(key)
         if found is None:
             shares = space.shares(row, snapshot.weights_for(name, space.Z[row]))
-            found = shaded(text, lambda words: space.shares_of(words, shares))
+            found = space.pieces(text, shares)
             with self._lock:
                 self._shaded[key] = found
                 while len(self._shaded) > CACHED_TEXTS:
@@ -325,8 +325,7 @@ class Session:
         if learned is None or not {name, other} <= {*learned.classes}:
             return self.pieces(row, name), self.pieces(row, other)
         one, two = (learned.coef[:, learned.classes.index(each)] for each in (name, other))
-        shares = space.shares(row, one - two)
-        found = shaded(self.documents.texts[row], lambda words: space.shares_of(words, shares))
+        found = space.pieces(self.documents.texts[row], space.shares(row, one - two))
         return found, [(text, -share) for text, share in found]
 
     def _start(self, space: Space) -> Start:

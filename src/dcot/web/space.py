@@ -7,7 +7,7 @@ are found in milliseconds. Accuracy is that of the full features within chance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ from dcot.embedding.vectors import Documents, Embedding, as_encoder, source_of
 from dcot.errors import DcotError
 from dcot.text.inputs import as_texts
 from dcot.vectorizer import DCoTVectorizer
-from dcot.web.shading import shares_of
+from dcot.web.shading import Piece, Shares, shaded
 
 Array = NDArray[Any]
 
@@ -133,9 +133,9 @@ class Space:
             return []
         return [int(k) for k in self.vectorizer.counter_.transform(list(words)).indices]
 
-    def shares_of(self, words: Sequence[str], shares: Mapping[int, float]) -> list[float]:
-        """The shares of the words of a text, by the columns of their terms."""
-        return shares_of(self.vectorizer.counter_, words, shares)
+    def pieces(self, text: str, shares: Shares) -> list[Piece]:
+        """A text for the page to shade, by the shares of its terms."""
+        return shaded(self.vectorizer.counter_, [(text, shares)])[0]
 
 
 def in_double_precision(layers: Sequence[Layer]) -> tuple[Layer, ...]:

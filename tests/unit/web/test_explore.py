@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from dcot.web.explore.report import confusion_of
 from dcot.web.explore.subject import Corpus, Subject, learn_subject, subject_of
 from dcot.web.labels import LabelStore
 from dcot.web.security import Access
-from dcot.web.shading import all_shaded, shaded, shares_of
+from dcot.web.shading import shaded
 
 
 @pytest.fixture(scope="module")
@@ -471,8 +472,18 @@ def test_texts_shaded_together_are_shaded_as_alone(explorer, corpus):
     generator = np.random.default_rng(0)
     shares = [dict(enumerate(generator.normal(size=len(explorer.terms)))) for _ in texts]
     parts = [*zip(texts, shares, strict=True), (texts[0], {})]
-    alone = [
-        shaded(text, lambda words, own=own: shares_of(counter, words, own)) for text, own in parts
-    ]
-    assert all_shaded(counter, parts) == alone
-    assert all_shaded(counter, []) == []
+    together = shaded(counter, parts)
+    assert together == [shaded(counter, [part])[0] for part in parts]
+    assert shaded(counter, []) == []
+    for (text, own), pieces in zip(parts, together, strict=True):
+        assert "".join(piece for piece, _ in pieces) == text
+        found = {word: _share(explorer, word, own) for word in re.findall(r"\w+", text)}
+        largest = max(map(abs, found.values()), default=0.0) or 1.0
+        assert [share for piece, share in pieces if piece in found] == [
+            round(found[piece] / largest, 2) for piece, _ in pieces if piece in found
+        ]
+
+
+def _share(explorer, word, shares):
+    terms = set(explorer.subject.vectorizer.counter_.analyze(word)) & set(explorer.terms)
+    return sum(shares.get(explorer.terms.index(term), 0.0) for term in terms)

@@ -28,7 +28,7 @@ from dcot.web.explore.projection import MAX_REFINED, principal, project
 from dcot.web.explore.report import Confusion, confusion_of, model_report
 from dcot.web.explore.subject import Corpus, Subject
 from dcot.web.labels import LabelStore, check_name
-from dcot.web.shading import Piece, all_shaded
+from dcot.web.shading import Piece, shaded
 from dcot.web.space import in_double_precision, with_layers
 
 Array = NDArray[Any]
@@ -359,4 +359,4 @@ class Explorer:
             (text, dict(zip(columns.tolist(), np.asarray(shares).tolist(), strict=True)))
             for text, columns, shares in parts
         ]
-        return all_shaded(self.subject.vectorizer.counter_, by_column)
+        return shaded(self.subject.vectorizer.counter_, by_column)
