@@ -115,8 +115,6 @@ def _endpoint(
                 answer = await run_in_threadpool(operation.handler, **values)
         except Failure as failure:
             return _error(failure.status, str(failure), **failure.details)
-        except InvalidRequestError as error:
-            return _error(422, str(error))
         except DcotError as error:
             return _error(_status(error), str(error))
         except Exception as error:  # of an encoder, for example
@@ -159,7 +157,7 @@ async def _values(operation: Operation, request: Request) -> dict[str, Any]:
         body = json.loads(data.decode())
         json.dumps(body, ensure_ascii=False).encode()  # no half characters
     except (ValueError, RecursionError) as error:
-        raise InvalidRequestError(f"the request is not JSON: {error}") from error
+        raise Failure(422, f"the request is not JSON: {error}") from error
     check(body, operation.body)
     return dict(body)
 
@@ -168,18 +166,18 @@ def _query(operation: Operation, request: Request) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, given in request.query_params.items():
         if name not in operation.query:
-            raise InvalidRequestError(f"{name[:60]} is not known")
+            raise Failure(422, f"{name[:60]} is not known")
         schema = operation.query[name]
         value: Any = given
         if schema["type"] == "integer":
             if not given.isascii() or not given.isdigit() or len(given) > 18:
-                raise InvalidRequestError(f"{name} must be a whole number")
+                raise Failure(422, f"{name} must be a whole number")
             value = int(given)
         check(value, schema, name)
         values[name] = value
     missing = [name for name in operation.required if name not in values]
     if missing:
-        raise InvalidRequestError(f"{missing[0]} is missing")
+        raise Failure(422, f"{missing[0]} is missing")
     return values
 
 
@@ -233,10 +231,6 @@ def _described(operation: Operation) -> dict[str, Any]:
 # -- values and their schemas -------------------------------------------------------------------
 
 
-class InvalidRequestError(Exception):
-    """A request that does not have the described form."""
-
-
 def text(longest: int, shortest: int = 0, **more: Any) -> dict[str, Any]:
     return {"type": "string", "minLength": shortest, "maxLength": longest, **more}
 
@@ -278,7 +272,7 @@ def check(value: Any, schema: Schema, where: str = "the request") -> None:
     >>> check({"n": 9}, record({"n": integer(1, 5)}))
     Traceback (most recent call last):
     ...
-    dcot.web.routes.InvalidRequestError: n must be at most 5, got 9
+    dcot.web.routes.Failure: n must be at most 5, got 9
     """
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if value is None and "null" in kinds:
@@ -286,16 +280,16 @@ def check(value: Any, schema: Schema, where: str = "the request") -> None:
     kind = kinds[0]
     fits: bool = isinstance(value, _TYPES[kind])
     if not fits or (kind == "integer" and isinstance(value, bool)):
-        raise InvalidRequestError(f"{where} must be of type {kind}, got {type(value).__name__}")
+        raise Failure(422, f"{where} must be of type {kind}, got {type(value).__name__}")
     if "enum" in schema and value not in schema["enum"]:
-        raise InvalidRequestError(f"{where} must be one of {', '.join(schema['enum'])}")
+        raise Failure(422, f"{where} must be one of {', '.join(schema['enum'])}")
     if kind == "string":
         _check_length(len(value), schema, "Length", "characters", where)
     elif kind == "integer":
         if value < schema["minimum"]:
-            raise InvalidRequestError(f"{where} must be at least {schema['minimum']}, got {value}")
+            raise Failure(422, f"{where} must be at least {schema['minimum']}, got {value}")
         if value > schema["maximum"]:
-            raise InvalidRequestError(f"{where} must be at most {schema['maximum']}, got {value}")
+            raise Failure(422, f"{where} must be at most {schema['maximum']}, got {value}")
     elif kind == "array":
         _check_length(len(value), schema, "Items", "entries", where)
         for place, entry in enumerate(value):
@@ -306,17 +300,17 @@ def check(value: Any, schema: Schema, where: str = "the request") -> None:
 
 def _check_length(length: int, schema: Schema, what: str, unit: str, where: str) -> None:
     if length < schema.get(f"min{what}", 0):
-        raise InvalidRequestError(f"{where} has {length} {unit}, at least {schema[f'min{what}']}")
+        raise Failure(422, f"{where} has {length} {unit}, at least {schema[f'min{what}']}")
     if length > schema.get(f"max{what}", length):
-        raise InvalidRequestError(f"{where} has {length} {unit}, at most {schema[f'max{what}']}")
+        raise Failure(422, f"{where} has {length} {unit}, at most {schema[f'max{what}']}")
 
 
 def _check_object(value: dict[str, Any], schema: Schema, where: str) -> None:
     inside = "" if where == "the request" else f"{where}."
     missing = [name for name in schema["required"] if name not in value]
     if missing:
-        raise InvalidRequestError(f"{inside}{missing[0]} is missing")
+        raise Failure(422, f"{inside}{missing[0]} is missing")
     for name, entry in value.items():
         if name not in schema["properties"]:
-            raise InvalidRequestError(f"{inside}{name[:60]} is not known")
+            raise Failure(422, f"{inside}{name[:60]} is not known")
         check(entry, schema["properties"][name], f"{inside}{name}")
