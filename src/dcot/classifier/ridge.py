@@ -37,7 +37,12 @@ def targets_of(labels: Array) -> tuple[Array, Array]:
            [ 1., -1.]])
     """
     classes, codes = np.unique(labels, return_inverse=True)
-    return classes, np.where(codes.ravel()[:, None] == np.arange(len(classes)), 1.0, -1.0)
+    return classes, signs(codes.ravel(), len(classes))
+
+
+def signs(codes: Array, n_classes: int) -> Array:
+    """Targets, documents × classes: 1 for the class of a document, given by its number, else -1."""
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.classifier.labels import Labels
+from dcot.classifier.ridge import signs
 from dcot.core.centred import Matrix, as_documents
 from dcot.embedding.vectors import Documents
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
@@ -89,10 +90,9 @@ def read_seeds(
     labels = _with_classes(labels, dict.fromkeys(name for name, _ in pairs))
     places = {name: place for place, name in enumerate(labels.classes.tolist())}
     codes = np.array([places[name] for name, _ in pairs])
-    targets = np.where(codes[:, None] == np.arange(len(places)), 1.0, -1.0)
     terms = rows[np.flatnonzero(known)]
     vectors = None if encode is None else encode([word for _, word in pairs], terms)
-    return labels, Seeds(Documents(terms, vectors), targets)
+    return labels, Seeds(Documents(terms, vectors), signs(codes, len(places)))
 
 
 def _check_known(pairs: list[tuple[Any, str]], known: Array) -> None:

@@ -124,7 +124,6 @@ def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) 
     of_terms, beside = np.split(snapshot.coef, [components.shape[1]])
     coef = np.vstack([components @ of_terms, beside]).T
     rows, codes, held_out = snapshot.rows, snapshot.codes, snapshot.held_out
-    targets = np.where(codes[:, None] == np.arange(len(snapshot.classes)), 1.0, -1.0)
     chance, once = probabilities(held_out, snapshot.temperature, True), np.ones(len(rows))
     learned = replace(
         fitted,
@@ -135,12 +134,12 @@ def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) 
         estimator=None,
         temperature=snapshot.temperature,
         calibrated=snapshot.calibrated,
-        estimate=_estimate(space, snapshot, targets, seed),
+        estimate=_estimate(space, snapshot, seed),
         reliability=Reliability.of(chance, codes, once) if len(rows) else None,
         n_labelled=fitted.n_labelled + len(rows),
         known_terms=fitted.known_terms | (Moments.of(space.X[rows]).document_frequency > 0),
         labelled_rows=None,
-        held_out=HeldOut(rows, targets, held_out),
+        held_out=HeldOut(rows, snapshot.targets, held_out),
     )
     return model._refitted_by_ridge(learned)
 
@@ -195,9 +194,9 @@ def _as_array(values: Sequence[Any]) -> NDArray[Any]:
     return mixed
 
 
-def _estimate(space: Space, snapshot: Snapshot, targets: NDArray[Any], seed: int) -> Estimate:
+def _estimate(space: Space, snapshot: Snapshot, seed: int) -> Estimate:
     """From the labels of the page alone: those that the given model learned from are unknown."""
-    words = snapshot.held_out
+    words, targets = snapshot.held_out, snapshot.targets
     if len(targets):
         words = KernelRidge.fit(input_kernel(space.X[snapshot.rows]), targets).held_out
     once = np.ones(len(targets))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dcot.classifier.audit import LabelIssues, find_label_issues
 from dcot.classifier.calibration import calibrate, log_losses, probabilities
-from dcot.classifier.ridge import KernelRidge
+from dcot.classifier.ridge import KernelRidge, signs
 from dcot.classifier.selection import EMBEDDING_WEIGHTS, weight_of
 from dcot.classifier.suggestion import most_informative, uncertainty
 
@@ -129,9 +129,13 @@ class Snapshot:
         other = next(k for k in np.argsort(-decisions, kind="stable") if k != column)
         return np.asarray(self.coef[:, column] - self.coef[:, other])
 
+    @property
+    def targets(self) -> Array:
+        """±1, labelled documents × classes."""
+        return signs(self.codes, len(self.classes))
+
     def issues(self) -> LabelIssues:
-        targets = np.where(self.codes[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
-        return find_label_issues(self.held_out, targets, self.temperature)
+        return find_label_issues(self.held_out, self.targets, self.temperature)
 
 
 def learn(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snapshot | None:
@@ -151,7 +155,7 @@ def learn(Z: Array, labels: Mapping[int, str], start: Start = NO_START) -> Snaps
     codes = np.array([classes.index(name) for name in names], dtype=np.intp)
     rows, n = np.fromiter(labels, dtype=np.intp, count=len(labels)), len(labels)
     features = np.vstack([Z[rows], *start.seeds.values()])
-    targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
+    targets = signs(codes, len(classes))
     coef, intercept = np.zeros((Z.shape[1], len(classes)), dtype=Z.dtype), np.zeros(len(classes))
     if prior is not None:
         coef, intercept = prior.columns(classes)
