@@ -907,7 +907,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
 
 
 def _validated(model: DCoT, X: Any, reset: bool) -> Any:
-    """Validate X with scikit-learn, and convert its errors to those of dcot."""
+    """Validate a matrix; ``transform`` accepts no documents."""
     if isinstance(X, Source) or (callable(X) and not hasattr(X, "shape")):
         raise InvalidTypeError(
             "got a source of batches, expected a matrix: fit, transform and transform_to read "
@@ -915,15 +915,16 @@ def _validated(model: DCoT, X: Any, reset: bool) -> Any:
         )
     if isinstance(X, list | tuple) and not X:
         raise InvalidInputError("got an empty list, expected a matrix, documents × terms")
+    return validated(model, X, reset, at_least=1 if reset else 0)
+
+
+def validated(model: BaseEstimator, X: Any, reset: bool, at_least: int = 1) -> Any:
+    """Validate documents with scikit-learn, and convert its errors to those of dcot."""
     check_given(X)
+    kinds = ["csr", "csc", "coo"]
     try:
         found = validate_data(
-            model,
-            X,
-            reset=reset,
-            accept_sparse=["csr", "csc", "coo"],
-            dtype="numeric",
-            ensure_min_samples=1 if reset else 0,  # transform accepts no documents
+            model, X, reset=reset, accept_sparse=kinds, ensure_min_samples=at_least
         )
         # scikit-learn leaves objects of some tables as they are
         return found.astype(np.float64) if found.dtype == object else found

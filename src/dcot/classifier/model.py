@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from dcot.classifier.audit import label_issues_of
 from dcot.classifier.calibration import Reliability
@@ -44,7 +43,7 @@ from dcot.classifier.state import (
     read_representation,
 )
 from dcot.classifier.suggestion import first_rows, suggest_rows
-from dcot.core.centred import Matrix, as_documents, check_given, precision
+from dcot.core.centred import Matrix, as_documents, precision
 from dcot.core.fit import FittedDCoT, check_weights
 from dcot.core.fit import fit as fit_dcot
 from dcot.core.options import check_choice, check_flag, check_seed
@@ -61,7 +60,7 @@ from dcot.embedding.vectors import (
     source_of,
 )
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
-from dcot.estimator import DCoT, refuse_sparse_frame
+from dcot.estimator import DCoT, refuse_sparse_frame, validated
 from dcot.explain import Meaning, Readable, Reader
 from dcot.persistence import Contents
 from dcot.persistence.contents import setting
@@ -520,14 +519,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     def _validated(self, X: Any, reset: bool) -> Any:
         refuse_table_of_texts(X)
-        check_given(X)
-        try:
-            found = validate_data(self, X, reset=reset, accept_sparse=["csr", "csc", "coo"])
-            return found.astype(np.float64) if found.dtype == object else found
-        except ValueError as error:
-            raise InvalidInputError(str(error)) from error
-        except TypeError as error:
-            raise InvalidTypeError(str(error)) from error
+        return validated(self, X, reset)
 
     # -- using ------------------------------------------------------------------------------
 
