@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
@@ -374,22 +375,18 @@ def run_label(
     ready : called when the page can be opened
     options : of the session: ``classes``, ``given``, ``embedding``, ``seed``
     """
-    listening = listen(host, port)
-    try:
-        session = Session(documents, LabelStore(labels, documents), model, **options)
-        try:
-            take_over(session, known)
-            for path in imported:
-                # labels that were changed here since an earlier start are kept
-                LabelApi(session).import_labels(_content(path), str(path), replace=False)
-            access = Access(host, listening.getsockname()[1])
-            session.start()
-            server = server_of(label_app(session, access))
-            serve(server, listening, lambda: ready(access, session))
-        finally:
-            session.close()
-    finally:
-        listening.close()
+    with (
+        listen(host, port) as listening,
+        closing(Session(documents, LabelStore(labels, documents), model, **options)) as session,
+    ):
+        take_over(session, known)
+        for path in imported:
+            # labels that were changed here since an earlier start are kept
+            LabelApi(session).import_labels(_content(path), str(path), replace=False)
+        access = Access(host, listening.getsockname()[1])
+        session.start()
+        server = server_of(label_app(session, access))
+        serve(server, listening, lambda: ready(access, session))
 
 
 def _content(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -335,11 +336,7 @@ def run_explore(
     ready: Callable[[Access], None] = lambda access: None,
 ) -> None:
     """Serve the page until interrupted; ``ready`` is called when it can be opened."""
-    listening = listen(host, port)
-    try:
+    with listen(host, port) as listening, closing(explorer):
         access = Access(host, listening.getsockname()[1])
         explorer.start()
         serve(server_of(explore_app(explorer, access)), listening, lambda: ready(access))
-    finally:
-        explorer.close()
-        listening.close()
