@@ -10,7 +10,7 @@ import csv
 import json
 import reprlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -266,25 +266,33 @@ def _separator(kind: str, options: ReadOptions) -> str:
 def _fields(
     lines: DecodedFile | _CountedLines, kind: str, options: ReadOptions
 ) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file, with fields longer than the default limit of 128 KiB.
+    """Yield the rows of a CSV file."""
+    try:
+        yield from csv_fields(lines, _separator(kind, options), options.quote)
+    except csv.Error as error:
+        reason = str(error)
+        if "new-line character" in reason:
+            reason = "lines end in carriage returns alone: convert the line ends to \\n"
+        elif "unexpected end" in reason:
+            reason = "the file ends inside quotation marks: close the marks that are open"
+        elif "expected after" in reason:
+            reason = "text follows a closing quotation mark: write marks inside of a text twice"
+        raise InvalidInputError(f"{lines.path}, line {lines.number}: {reason}") from error
+
+
+def csv_fields(
+    lines: Iterable[str], separator: str, quote: str | None = '"'
+) -> Iterator[list[str]]:
+    """Yield the rows of CSV, with fields longer than the default limit of 128 KiB.
 
     The limit applies to the whole process, so it is restored after every row.
     """
-    quoting: Any = {"quotechar": options.quote} if options.quote else {"quoting": csv.QUOTE_NONE}
-    reader = csv.reader(lines, delimiter=_separator(kind, options), strict=True, **quoting)
+    quoting: Any = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
+    reader = csv.reader(lines, delimiter=separator, strict=True, **quoting)
     while True:
         limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
         try:
             row = next(reader, None)
-        except csv.Error as error:
-            reason = str(error)
-            if "new-line character" in reason:
-                reason = "lines end in carriage returns alone: convert the line ends to \\n"
-            elif "unexpected end" in reason:
-                reason = "the file ends inside quotation marks: close the marks that are open"
-            elif "expected after" in reason:
-                reason = "text follows a closing quotation mark: write marks inside of a text twice"
-            raise InvalidInputError(f"{lines.path}, line {lines.number}: {reason}") from error
         finally:
             csv.field_size_limit(limit)
         if row is None:

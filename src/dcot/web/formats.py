@@ -10,12 +10,12 @@ import csv
 import io
 import json
 import re
-import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from dcot.errors import InvalidInputError
+from dcot.text.tables import csv_fields
 
 Format = Literal["csv", "jsonl", "label-studio", "prodigy"]
 
@@ -50,20 +50,15 @@ def row_of(entry: Entry, kind: str) -> str:
     """An entry as it is appended to a file of this kind, with its line break."""
     if kind == "jsonl":
         return json.dumps(asdict(entry), ensure_ascii=False) + "\n"
-    values = asdict(entry)
-    return ",".join(_cell(guarded(values[name] or "")) for name in COLUMNS) + "\n"
-
-
-def header(kind: str) -> str:
-    """The first line of a file of this kind, or nothing."""
-    return "" if kind == "jsonl" else ",".join(COLUMNS) + "\n"
+    return csv_row(getattr(entry, name) for name in COLUMNS)
 
 
 def written(entries: Iterable[Entry], kind: Format) -> str:
     """A whole file of labels."""
     entries = list(entries)
     if kind in ("csv", "jsonl"):
-        return header(kind) + "".join(row_of(entry, kind) for entry in entries)
+        header = csv_row(COLUMNS) if kind == "csv" else ""
+        return header + "".join(row_of(entry, kind) for entry in entries)
     if kind == "prodigy":
         return "".join(json.dumps(_to_prodigy(e), ensure_ascii=False) + "\n" for e in entries)
     tasks = [_to_label_studio(number, entry) for number, entry in enumerate(entries, start=1)]
@@ -97,16 +92,19 @@ def read_label_file(data: str, where: str, kind: str) -> list[Entry]:
 # -- CSV ------------------------------------------------------------------------------------
 
 
-def _cell(value: str) -> str:
+def csv_row(values: Iterable[Any]) -> str:
+    """A line of CSV, in which None is empty and no text is run as a formula by a spreadsheet."""
+    return ",".join(map(_cell, values)) + "\n"
+
+
+def _cell(value: Any) -> str:
     """A field of a row. The csv module leaves a lone carriage return without quotes."""
-    quoted = any(mark in value for mark in '",\r\n')
-    return '"' + value.replace('"', '""') + '"' if quoted else value
-
-
-def guarded(value: str) -> str:
-    """A cell that a spreadsheet does not run as a formula."""
-    risky = value.startswith((*_FORMULA, "'")) and not _NUMBER.fullmatch(value)
-    return "'" + value if risky else value
+    text = "" if value is None else str(value)
+    formula = text.startswith((*_FORMULA, "'")) and not _NUMBER.fullmatch(text)
+    if isinstance(value, str) and formula:
+        text = "'" + text
+    quoted = any(mark in text for mark in '",\r\n')
+    return '"' + text.replace('"', '""') + '"' if quoted else text
 
 
 def _unguarded(value: str) -> str:
@@ -145,16 +143,13 @@ def _read_csv(data: str, where: str, ours: bool = False) -> list[Entry]:
 def _rows(data: str, delimiter: str, where: str, torn: bool) -> list[list[str]]:
     """Rows of a CSV file, without a last one that was cut off."""
     rows: list[list[str]] = []
-    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
-        for row in csv.reader(io.StringIO(data, newline=""), delimiter=delimiter, strict=True):
+        for row in csv_fields(io.StringIO(data, newline=""), delimiter):
             rows.append(row)  # noqa: PERF402  those before an error are kept
     except csv.Error as error:
         if torn and "unexpected end of data" in str(error):
             return rows
         raise InvalidInputError(f"{where} is not CSV: {error}") from error
-    finally:
-        csv.field_size_limit(limit)
     if torn and not data.endswith("\n") and rows and len(rows[-1]) < len(rows[0]):
         rows.pop()
     return rows

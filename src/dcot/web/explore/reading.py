@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcot.explain.tracing import Trace
 from dcot.web.explore.explorer import Decision, Explorer
-from dcot.web.formats import guarded
+from dcot.web.formats import csv_row
 from dcot.web.shading import Piece
 
 Array = NDArray[Any]
@@ -129,19 +127,13 @@ def as_csv(explorer: Explorer, rows: Array) -> str:
     corpus = explorer.corpus
     entries = [corpus.metadata[row] or {} for row in rows] if corpus.metadata else [{}] * len(rows)
     names = list(dict.fromkeys(name for entry in entries for name in entry))
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow(map(_cell, ["id", "label", "predicted", *names, "text"]))
+    lines = [csv_row(["id", "label", "predicted", *names, "text"])]
     for row, entry in zip(rows.tolist(), entries, strict=True):
         known = [explorer.label(row), explorer.predicted_name(row)]
         known += [entry.get(name) for name in names]
         cells = [corpus.documents.ids[row], *known, corpus.documents.texts[row]]
-        writer.writerow(map(_cell, cells))
-    return file.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    return guarded(value) if isinstance(value, str) else value
+        lines.append(csv_row(cells))
+    return "".join(lines)
 
 
 def document_shares(
