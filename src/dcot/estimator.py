@@ -830,9 +830,12 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     def _twin(self) -> Self:
         """A second object with the same moments, of which only one may be used later."""
-        made = type(self).__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
+        return type(self).__new__(type(self))._become(self)
+
+    def _become(self, other: DCoT) -> Self:
+        """Take over the parameters and the fit of another model, which is not used later."""
+        self.__dict__.update(other.__dict__)
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -846,10 +849,12 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
     def _contents(self, keep_moments: bool) -> Contents:
         contents = Contents(self._saved_as, {})
         names = getattr(self, "feature_names_in_", None)
-        contents.settings = self._saved_settings(contents, keep_moments)
-        contents.vocabulary = None if names is None else [str(name) for name in names]
-        contents.facts = self._facts(names)
-        return contents
+        return replace(
+            contents,
+            settings=self._saved_settings(contents, keep_moments),
+            vocabulary=None if names is None else [str(name) for name in names],
+            facts=self._facts(names),
+        )
 
     def _saved_settings(self, contents: Contents, keep_moments: bool) -> dict[str, Any]:
         """Put the arrays into ``contents`` and return the settings."""

@@ -367,8 +367,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         _name_prototypes(dcot, pipeline)
         dcot._widen(X.shape[1]).partial_fit(X, sample_weight=sample_weight)
         if known:  # the same object: a second one would share the moments that it changes
-            self.dcot_.__dict__.update(dcot.__dict__)
-            dcot = self.dcot_
+            dcot = self.dcot_._become(dcot)
         self._adopt(pipeline, dcot)
         return self
 
@@ -748,19 +747,16 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         params = self._short_params()
         if callable(params["prototypes"]) and not keep_moments:
             params["prototypes"] = dcot.prototypes_.tolist()  # the choice of the function
-        contents = Contents(self._saved_as, {})
-        contents.settings = {
+        contents, terms = Contents(self._saved_as, {}), pipeline.terms.tolist()
+        settings = {
             "parameters": encode_parameters({**params, "vocabulary": None}, SAVING_ADVICE),
             "vocabulary_given": params["vocabulary"] is not None,
             **pipeline.saved(contents),
             "dcot": dcot._saved_settings(contents, keep_moments),
             "container": output_container(self),
         }
-        contents.facts = [
-            *dcot._facts(contents.vocabulary),
-            ("weighting", pipeline.weighting.scheme),
-        ]
-        return contents
+        facts = [*dcot._facts(terms), ("weighting", pipeline.weighting.scheme)]
+        return replace(contents, settings=settings, vocabulary=terms, facts=facts)
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:

@@ -1087,16 +1087,15 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         parameters = {**self.get_params(deep=False), "vectorizer": None, "embedding": None}
         model = self.dcot_ if self.vectorizer_ is None else self.vectorizer_
         contents = model._contents(False)
-        contents.kind = self._saved_as
-        contents.facts = classifier_facts(fitted, self.estimator)
-        add_classifier(contents, fitted, parameters, self.vectorizer_ is not None)
+        settings = add_classifier(contents, fitted, parameters, self.vectorizer_ is not None)
         if self.vectorizer is not None:
             saved: dict[str, Any] = {"frozen": True}  # the representation itself is saved
             if not isinstance(self.vectorizer, FrozenEstimator):
                 short = self.vectorizer._short_params()
                 saved = {"parameters": encode_parameters(short, SAVING_ADVICE)}
-            contents.settings["vectorizer"] = saved
-        return contents
+            settings["vectorizer"] = saved
+        facts = classifier_facts(fitted, self.estimator)
+        return replace(contents, kind=self._saved_as, settings=settings, facts=facts)
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:

@@ -45,9 +45,9 @@ _MEASURED = ("param_strength", "mean_test_score", "mean_test_error", "std_test_e
 
 def add_classifier(
     contents: Contents, fitted: FittedClassifier, parameters: Mapping[str, Any], from_text: bool
-) -> None:
-    """Add a classifier to ``contents``, which holds its representation."""
-    contents.settings = {
+) -> dict[str, Any]:
+    """Add the arrays to ``contents``, which holds the representation; return the settings."""
+    settings = {
         "parameters": encode_parameters(parameters, _ADVICE),
         "from_text": from_text,
         "representation": contents.settings,
@@ -67,16 +67,15 @@ def add_classifier(
         "embedding": add_embedding(contents, fitted.embedding),
         "had_vectors": bool(fitted.had_vectors),
     }
-    contents.arrays |= {
-        "coef": fitted.coef,
-        "intercept": np.asarray(fitted.intercept, dtype=np.float64),
-        "known_terms": np.asarray(fitted.known_terms, dtype=bool),
-    }
+    contents.arrays["coef"] = fitted.coef
+    contents.arrays["intercept"] = np.asarray(fitted.intercept, dtype=np.float64)
+    contents.arrays["known_terms"] = np.asarray(fitted.known_terms, dtype=bool)
     if fitted.reliability is not None:
         for name, value in vars(fitted.reliability).items():
             contents.arrays[f"reliability.{name}"] = np.asarray(value)
     for name in (*_MEASURED, "rank_test_error"):
         contents.arrays[f"cv.{name}"] = np.asarray(fitted.cv_results[name])
+    return settings
 
 
 def _estimate_settings(estimate: Estimate) -> dict[str, Any]:

@@ -30,7 +30,7 @@ MAX_JSON_ARRAYS = 1 << 24  # bytes that all arrays in the settings may take in m
 MAX_CHECKED_BYTES = 1 << 20  # larger mapped arrays are not searched for NaN, which would read them
 
 
-@dataclass
+@dataclass(frozen=True)
 class Contents:
     """A model as arrays and JSON.
 
@@ -112,7 +112,7 @@ class Contents:
     def part(self, prefix: str, kind: str, settings: dict[str, Any]) -> Contents:
         """Return a model inside the model: the arrays whose names begin with ``prefix``."""
         names = [name for name in self.arrays if name.startswith(prefix)]
-        self.used |= set(names)  # the reader of the part checks that all are used
+        self.used.update(names)  # the reader of the part checks that all are used
         arrays = {name.removeprefix(prefix): self.arrays[name] for name in names}
         return Contents(kind, settings, arrays, vocabulary=self.vocabulary, mapped=self.mapped)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
 from types import NoneType
 from typing import Any
 
@@ -41,16 +42,15 @@ def index_contents(
 ) -> Contents:
     """A compacted snapshot and its model, as arrays and JSON."""
     contents = _model_contents(model, keep_moments)
-    n = len(snapshot)
-    contents.kind = "SearchIndex"
-    contents.settings = {
+    n, terms = len(snapshot), snapshot.vocabulary
+    settings = {
         "parameters": dict(parameters),
         "model": contents.settings,
         "n_documents": n,
         "width": None if snapshot.vectors is None else snapshot.vectors.width,
         "next_id": snapshot.next_id,
         "is_text": snapshot.is_text,
-        "extra_terms": None,
+        "extra_terms": None if terms is None else _add_terms(contents, snapshot, terms.terms),
         "embedding": add_embedding(contents, snapshot.embedding),
     }
     if snapshot.vectors is not None:
@@ -61,11 +61,9 @@ def index_contents(
             column = getattr(snapshot.records, name)
             if column is not None:
                 contents.arrays[f"{name}.bytes"], contents.arrays[f"{name}.cuts"] = pack(column)
-    if snapshot.vocabulary is not None:
-        _add_terms(contents, snapshot, snapshot.vocabulary.terms)
     kind = "texts" if snapshot.is_text else "rows of features"
-    contents.facts = [("documents in the index", f"{n:,} {kind}"), *contents.facts]
-    return contents
+    facts = [("documents in the index", f"{n:,} {kind}"), *contents.facts]
+    return replace(contents, kind="SearchIndex", settings=settings, facts=facts)
 
 
 def _model_contents(model: Transformer | None, keep_moments: bool) -> Contents:
@@ -89,18 +87,22 @@ def _model_contents(model: Transformer | None, keep_moments: bool) -> Contents:
     )
 
 
-def _add_terms(contents: Contents, snapshot: Snapshot, terms: Terms) -> None:
-    """Add counts, and the terms that the model does not know."""
+def _add_terms(contents: Contents, snapshot: Snapshot, terms: Terms) -> int:
+    """Add counts, and the terms that the model does not know; return their number."""
     known = _n_known(snapshot.model)
     extra, cuts = pack(terms.to_list()[known:])
-    contents.settings["extra_terms"] = len(terms) - known
-    contents.arrays |= {"lengths": snapshot.lengths, "terms.bytes": extra, "terms.cuts": cuts}
     postings = snapshot.counts.merged(len(terms))
-    contents.arrays |= {
-        "counts.starts": postings.indptr,
-        "counts.rows": postings.rows,
-        "counts.values": postings.values,
-    }
+    contents.arrays.update(
+        {
+            "lengths": snapshot.lengths,
+            "terms.bytes": extra,
+            "terms.cuts": cuts,
+            "counts.starts": postings.indptr,
+            "counts.rows": postings.rows,
+            "counts.values": postings.values,
+        }
+    )
+    return len(terms) - known
 
 
 def _n_known(model: Transformer | None) -> int:

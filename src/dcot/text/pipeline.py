@@ -94,9 +94,8 @@ class TextPipeline:
     # -- saving ---------------------------------------------------------------------------------
 
     def saved(self, contents: Contents) -> dict[str, Any]:
-        """Write terms and weights to ``contents``, and return the settings."""
+        """Write weights to ``contents``, and return the settings."""
         counter, weighting = self.counter.get_params(), self.weighting.get_params()
-        contents.vocabulary = self.terms.tolist()
         contents.arrays["idf"] = np.asarray(self.weighting.idf_, dtype=np.float64)
         return {
             "counter": {
@@ -114,7 +113,7 @@ class TextPipeline:
 
     @classmethod
     def from_saved(cls, contents: Contents, settings: Mapping[str, Any], n_terms: int) -> Self:
-        """Return the fitted pipeline from the result of ``saved``."""
+        """Return the fitted pipeline from the result of ``saved``, and the vocabulary."""
         if contents.vocabulary is None:
             raise ModelFormatError(f"the vocabulary is missing{DAMAGED}")
         check_vocabulary(contents.vocabulary, n_terms)
@@ -152,8 +151,12 @@ _FEWEST_TERMS = 1000
 
 @dataclass
 class Tally:
-    """The terms so far, with their document frequencies and total counts."""
+    """The terms so far, with their document frequencies and total counts.
 
+    If there are more than ``capacity``, the least frequent ones are dropped.
+    """
+
+    capacity: int
     table: TermTable = field(default_factory=TermTable)
     n_documents: int = 0
     n_stopped: int = 0
@@ -161,6 +164,23 @@ class Tally:
 
     def learned(self) -> counting.Learned:
         return counting.Learned(*self.table.counted(), [], self.n_documents, self.n_stopped)
+
+    def plus(self, more: counting.Learned, undercount: int = 0) -> Tally:
+        """Add terms, whose document frequencies may be too small by ``undercount``."""
+        self.table.merge(more.terms, more.documents, more.totals)
+        self.n_documents += more.n_documents
+        self.n_stopped += more.n_stopped
+        self.undercount += undercount
+        terms, documents, totals = self.table.counted()
+        n = len(terms)
+        if n > self.capacity:
+            room = max(self.capacity // 2, 1)  # halve: dropping one term at a time is too slow
+            cut = int(np.partition(documents, n - room - 1)[n - room - 1])
+            kept = np.flatnonzero(documents > cut)
+            self.table = TermTable()
+            self.table.merge(terms.take(kept), documents[kept] - cut, totals[kept])
+            self.undercount += cut
+        return self
 
 
 @dataclass
@@ -177,30 +197,14 @@ class VocabularySum(Sum):
     capacity: int
 
     def empty(self) -> Tally:
-        return Tally()
+        return Tally(self.capacity)
 
     def add(self, total: Tally, texts: Any) -> Tally:
         counter = self.counter
-        return self._plus(total, counting.learn(texts, counter._analysis(), counter.n_threads))
+        return total.plus(counting.learn(texts, counter._analysis(), counter.n_threads))
 
     def merge(self, left: Tally, right: Tally) -> Tally:
-        left.undercount += right.undercount
-        return self._plus(left, right.learned())
-
-    def _plus(self, total: Tally, more: counting.Learned) -> Tally:
-        total.table.merge(more.terms, more.documents, more.totals)
-        total.n_documents += more.n_documents
-        total.n_stopped += more.n_stopped
-        terms, documents, totals = total.table.counted()
-        n = len(terms)
-        if n > self.capacity:
-            room = max(self.capacity // 2, 1)  # halve: dropping one term at a time is too slow
-            cut = int(np.partition(documents, n - room - 1)[n - room - 1])
-            kept = np.flatnonzero(documents > cut)
-            total.table = TermTable()
-            total.table.merge(terms.take(kept), documents[kept] - cut, totals[kept])
-            total.undercount += cut
-        return total
+        return left.plus(right.learned(), right.undercount)
 
 
 @dataclass
