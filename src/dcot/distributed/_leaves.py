@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -80,9 +80,8 @@ class Leaf:
         totals = self.part.totals
         if totals is None:
             totals = [one.empty() for one in self.sums]
-        self.part.totals = [
-            one.add(total, block) for one, total in zip(self.sums, totals, strict=True)
-        ]
+        added = [one.add(total, block) for one, total in zip(self.sums, totals, strict=True)]
+        self.part = replace(self.part, totals=added)
 
 
 def add_partitions(
@@ -136,19 +135,19 @@ def pick(parts: list[Part], group: int) -> Part:
 
 def merge(sums: Any, parts: list[Part]) -> Part:
     """A task that merges several parts."""
-    whole = Part()
+    whole, totals = Part(), None
     for part in parts:
         whole.counts.update(part.counts)
         whole.sizes.update(part.sizes)
         whole.failed.update(part.failed)
         if part.totals is None:
             continue
-        if whole.totals is None:
-            whole.totals = [_copied(total) for total in part.totals]
+        if totals is None:
+            totals = [_copied(total) for total in part.totals]
             continue
-        pairs = zip(sums.value, whole.totals, part.totals, strict=True)
-        whole.totals = [one.merge(left, right) for one, left, right in pairs]
-    return whole
+        pairs = zip(sums.value, totals, part.totals, strict=True)
+        totals = [one.merge(left, right) for one, left, right in pairs]
+    return replace(whole, totals=totals)
 
 
 def _copied(total: Any) -> Any:

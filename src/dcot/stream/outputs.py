@@ -38,6 +38,10 @@ class Checkpoint:
         """Start again from the beginning."""
         self.batches = self.rows = self.checksum = 0
 
+    def advance(self, to: Checkpoint) -> None:
+        """Take over the progress of a later checkpoint."""
+        self.batches, self.rows, self.checksum = to.batches, to.rows, to.checksum
+
 
 def partial(path: Path) -> Path:
     """Return the path of an output that is not complete."""

@@ -311,7 +311,7 @@ def _save_checkpoint(path: Path, saved: Checkpoint, writer: Writer, here: Checkp
         write_atomically(_progress_file(path), json.dumps(asdict(here)).encode())
     except OutputError as error:
         raise OSError(error.errno, os.strerror(error.errno or 0)) from error
-    saved.batches, saved.rows, saved.checksum = here.batches, here.rows, here.checksum
+    saved.advance(here)
 
 
 def _cannot_write(error: OSError, path: Path, saved: Checkpoint, again: bool) -> OutputError:
