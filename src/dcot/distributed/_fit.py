@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
+from dcot.core.options import check_choice
 from dcot.distributed._leaves import (
     STACK_BYTES,
     Part,
@@ -17,13 +18,14 @@ from dcot.distributed._leaves import (
 )
 from dcot.distributed._partitions import Failed, Partition, partitions_of
 from dcot.distributed._running import LostError, Options, compute, connected, settle, shared
-from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.estimator import DCoT
 from dcot.runtime.progress import Progress, announce, progress_for, silent
 from dcot.runtime.resources import allowance, format_bytes, n_threads
 from dcot.stream import Sum
 from dcot.stream.fitting import PART_BYTES
 from dcot.stream.passes import count_of
+from dcot.stream.sources import ON_ERROR
 from dcot.vectorizer import DCoTVectorizer
 
 # Partial sums merged by one task; they are in the memory of one worker at the same time.
@@ -327,8 +329,7 @@ def fit(
     4.0
     """
     check_model(model)
-    if on_error not in ("raise", "skip"):
-        raise InvalidParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
+    check_choice("on_error", on_error, ON_ERROR)
     partitions = partitions_of(collection, column, apart=on_error == "skip", retries=retries)
     with connected(cluster) as client:
         options = Options(client, retries, on_error, timeout)

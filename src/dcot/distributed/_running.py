@@ -12,11 +12,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from dcot.core.options import check_choice
 from dcot.distributed._leaves import size_of
 from dcot.distributed._partitions import Loader, Partition, failed
 from dcot.errors import ClusterError, InvalidInputError, InvalidParameterError
 from dcot.runtime.extras import require
 from dcot.runtime.resources import n_cores
+from dcot.stream.sources import ON_ERROR
 
 LOCAL = ("threads", "processes", "synchronous")
 SET_FOR_WORKERS = "distributed.nanny.pre-spawn-environ"
@@ -166,10 +168,7 @@ class Options:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        if self.on_error not in ("raise", "skip"):
-            raise InvalidParameterError(
-                f"on_error must be 'raise' or 'skip', got {self.on_error!r}"
-            )
+        check_choice("on_error", self.on_error, ON_ERROR)
         if not isinstance(self.retries, int) or self.retries < 0:
             raise InvalidParameterError(
                 f"retries must be a whole number, zero or more, got {self.retries!r}"

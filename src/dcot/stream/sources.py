@@ -18,10 +18,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.core.centred import check_indices
+from dcot.core.options import check_choice
 from dcot.errors import DcotError, InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.runtime.files import as_path
 
 Reader = Callable[[], Iterator[Any]]
+ON_ERROR = ("raise", "skip")
 
 # Single texts are joined to batches of at most this many characters and texts.
 _BATCH_CHARACTERS = 1 << 20
@@ -75,8 +77,7 @@ class Source(ABC):
     n_documents: int | None = None
 
     def __init__(self, on_error: str = "raise") -> None:
-        if on_error not in ("raise", "skip"):
-            raise InvalidParameterError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
+        check_choice("on_error", on_error, ON_ERROR)
         self.on_error = on_error
         self.skipped: dict[str, str] = {}
 
