@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from typing import Literal, get_args, get_origin
 
 import pytest
@@ -11,7 +12,7 @@ from tests.unit.cli.running import run
 
 from dcot import DCoT, DCoTClassifier, DCoTVectorizer
 from dcot.classifier.selection import GRID, candidates_for
-from dcot.cli import fit, options, train
+from dcot.cli import bench, fit, options, train
 from dcot.cli.app import application
 from dcot.cli.session import Session
 from dcot.text import TermCounter, TermWeighting
@@ -92,6 +93,18 @@ def test_the_defaults_of_train_are_those_of_the_classifier():
     made = train.classifier(*groups, Session())
     expected = DCoTClassifier(vectorizer=DCoTVectorizer(), random_state=0).get_params()
     assert plain(made.get_params()) == plain(expected)
+
+
+@pytest.mark.parametrize("name", bench.EXAMPLES)
+def test_the_defaults_of_the_experiments_are_those_of_their_functions(name):
+    theirs = inspect.signature(import_module(f"dcot.bench.{name}").run).parameters
+    renamed = {"output": "out", "word": "words", "system": "systems"}
+    if name == "defaults":
+        renamed = {"only": "studies", "corpus": "corpora"}
+    for option, found in parameters(getattr(bench, name)).items():
+        if option not in {*parameters(Session), "dry_run"}:
+            expected = theirs[renamed.get(option, option)].default
+            assert found.default in (None, expected), option  # None leaves it to the function
 
 
 @pytest.mark.parametrize("name", [name for name in GRID if name != "embedding"])
