@@ -9,11 +9,14 @@ import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date, time
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dcot.cli.errors import UserError
+from dcot.cli.session import as_json
 from dcot.runtime.files import atomic_file
 
 if TYPE_CHECKING:
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 Columns = Mapping[str, Sequence[Any]]
 
 SEPARATOR = "|"  # between the labels of a document, in formats without lists
-_WITH_LISTS = (".parquet", ".jsonl", ".ndjson")
+_JSON = (".jsonl", ".ndjson")
+_WITH_LISTS = (".parquet", *_JSON)
 
 # -- model folders ------------------------------------------------------------------------------
 
@@ -176,6 +180,10 @@ class Writer:
         """Add rows: columns of values, and a matrix of features."""
         if not keeps_lists(self.ending):
             columns = {name: self._flat(values) for name, values in columns.items()}
+        if features is None and self.ending in _JSON:  # has any value, of any kind
+            for row in zip(*columns.values(), strict=True):
+                self.file.write((as_json(dict(zip(columns, row, strict=True))) + "\n").encode())
+            return
         if self.ending in _LINES:
             _LINES[self.ending](frame(columns, features, self.names), self.file, self.first)
             self.first = False
@@ -255,9 +263,7 @@ def frame(columns: Columns, features: Any, names: Sequence[str]) -> pl.DataFrame
     """Columns and features in one frame; a feature named like a column gets an underscore."""
     import polars as pl
 
-    table = pl.DataFrame(
-        {name: pl.Series(values, strict=False) for name, values in columns.items()}
-    )
+    table = pl.DataFrame({name: _series(values) for name, values in columns.items()})
     if features is None:
         return table
     taken = set(columns)
@@ -265,12 +271,40 @@ def frame(columns: Columns, features: Any, names: Sequence[str]) -> pl.DataFrame
     return table.hstack(pl.DataFrame(_dense(features), schema=free, orient="row"))
 
 
+def _series(values: Sequence[Any]) -> pl.Series:
+    """A column of a table; if it cannot have these values as they are, they become JSON text."""
+    import polars as pl
+
+    if all(map(_fits, values)):
+        found = pl.Series(values, strict=False)
+        if found.dtype != pl.Object and _same(found.to_list(), values):
+            return found
+    kept = [one if one is None or isinstance(one, str) else as_json(one) for one in values]
+    return pl.Series(kept, dtype=pl.String)
+
+
+def _fits(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_fits, value))
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return value is None or isinstance(value, str | float | date | time | Decimal)
+
+
+def _same(found: Sequence[Any], values: Sequence[Any]) -> bool:
+    return all(
+        one == other or (one != one and other != other)  # NaN is not equal to itself
+        for one, other in zip(found, values, strict=True)
+    )
+
+
 def plain_array(values: Sequence[Any]) -> Any:
-    """An array without objects, which would need pickle."""
+    """An array without objects, which would need pickle, and of numbers only if they are exact."""
     import numpy as np
 
     found = np.array(values)
-    return found if found.dtype.kind in "biufU" else np.array([str(value) for value in values])
+    exact = found.dtype.kind in "biufU" and _same(found.tolist(), values)
+    return found if exact else np.array([str(value) for value in values])
 
 
 def _dense(features: Any) -> Any:

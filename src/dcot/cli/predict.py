@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Rows = dict[str, list[Any]]
 # names of our columns
-_OURS = re.compile(r"id|prediction|probability(_\d+)?|class_\d+|known_words")
+_OURS = re.compile(r"id|prediction|probability(_\d+)?|class_\d+|known_words|then")
 _SHOWN = 400  # characters of a text in a table, before it is cut to the width of the terminal
 
 EXAMPLES = {
@@ -150,11 +150,14 @@ def _note_unknown(session: Session, unknown: int, documents: int, advice: str = 
 
 
 def _kept(batch: Batch, names: list[str]) -> Rows:
-    """Columns of the input; a name that the predictions have too gets an underscore."""
-    return {
-        f"{name}_" if _OURS.fullmatch(name) else name: [row[name] for row in batch.metadata]
-        for name in names
-    }
+    """Columns of the input; a name that is taken gets an underscore."""
+    found: Rows = {}
+    for name in names:
+        free = name
+        while _OURS.fullmatch(free) or (free != name and free in names):
+            free += "_"
+        found[free] = [row[name] for row in batch.metadata]
+    return found
 
 
 def predictions(classifier: DCoTClassifier, texts: list[str], top: int = 1) -> Rows:

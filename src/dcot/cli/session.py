@@ -76,8 +76,7 @@ class Session:
     def emit(self, value: Any) -> None:
         """Write a value as one line of JSON."""
         plain = "utf" not in (sys.stdout.encoding or "utf-8").lower()
-        text = json.dumps(_finite(value), ensure_ascii=plain, allow_nan=False, default=_plain)
-        sys.stdout.write(printable_json(text) + "\n")
+        sys.stdout.write(printable_json(as_json(value, ascii=plain)) + "\n")
 
     def say(self, text: str = "") -> None:
         """Write a line of text for a person; nothing with --json or --quiet."""
@@ -173,6 +172,11 @@ def _cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return one_line(value)
+
+
+def as_json(value: Any, ascii: bool = False) -> str:
+    """A value as one line of JSON; what JSON does not have becomes null or text."""
+    return json.dumps(_finite(value), ensure_ascii=ascii, allow_nan=False, default=_plain)
 
 
 def _finite(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from datetime import date, timedelta
 
 import numpy as np
 import polars as pl
@@ -455,3 +456,67 @@ def test_a_label_that_contains_the_separator_is_refused(several, here, output):
 def test_lists_that_could_not_be_read_again_are_not_joined(parts, mark):
     with pytest.raises(dcot.DcotError, match="separates"):
         joined(parts, mark)
+
+
+KEPT = {
+    "numbers": [1, 2.5],
+    "large numbers": [2**60 + 1, 0.5],
+    "numbers beyond 64 bits": [2**70, 1],
+    "text and numbers": ["a", 1],
+    "lists and numbers": [["a"], 2],
+    "objects": [{"a": 1}, {"b": [2]}],
+    "objects and text": [{"a": 1}, "x"],
+    "empty objects": [{}, {}],
+    "nothing": [None, None],
+    "not a number": [float("nan"), 1.0],
+}
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet", "npz"])
+@pytest.mark.parametrize("kind", KEPT)
+def test_any_value_of_json_is_kept(shelf, kind, ending):
+    lines = [json.dumps({"text": "opec oil", "kept": value}) for value in KEPT[kind]]
+    (shelf / "odd.jsonl").write_text("\n".join(lines))
+    done = run("predict", "classifier", "odd.jsonl", "--keep", "kept", "-o", f"p.{ending}")
+    assert done.code == 0, done.err
+    if ending == "jsonl":
+        lines = (shelf / "p.jsonl").read_text(encoding="utf-8").splitlines()
+        found = [json.loads(line)["kept"] for line in lines]
+        assert found == [None if one != one else one for one in KEPT[kind]]
+    elif ending == "csv":
+        found = pl.read_csv("p.csv", infer_schema_length=0)["kept"].to_list()
+        expected = {
+            "numbers": ["1.0", "2.5"],
+            "large numbers": [str(2**60 + 1), "0.5"],
+            "numbers beyond 64 bits": [str(2**70), "1"],
+            "objects": ['{"a": 1}', '{"b": [2]}'],
+            "objects and text": ['{"a": 1}', "x"],
+        }
+        assert found == expected.get(kind, found)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "npz"])
+def test_any_column_of_parquet_is_kept(shelf, ending):
+    odd = {
+        "date": [date(2020, 1, 1), None],
+        "duration": [timedelta(1), None],
+        "bytes": [b"\xff", None],
+        "object": [{"a": 1}, None],
+        "list": [["a", "b"], None],
+    }
+    pl.DataFrame({"text": ["opec oil", "nasdaq"], **odd}).write_parquet("odd.parquet")
+    keep = [word for name in odd for word in ("--keep", name)]
+    done = run("predict", "classifier", "odd.parquet", *keep, "-o", f"p.{ending}")
+    assert done.code == 0, done.err
+    if ending == "parquet":
+        found = pl.read_parquet("p.parquet")
+        assert found["date"].to_list() == odd["date"]
+        assert found["list"].to_list() == odd["list"]
+        assert found["object"].to_list() == ['{"a": 1}', None]
+
+
+def test_a_kept_column_never_takes_the_place_of_another(shelf):
+    (shelf / "odd.csv").write_text("text,id,id_,prediction\nopec,a,b,c\n")
+    keep = [word for name in ("id", "id_", "prediction") for word in ("--keep", name)]
+    [row] = run("predict", "classifier", "odd.csv", *keep, "--json").rows
+    assert [row[name] for name in ("id", "id__", "id_", "prediction_")] == [0, "a", "b", "c"]
