@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -150,11 +150,13 @@ def load_table(
         )
     if not file.is_file():
         raise DatasetError(f"{path} does not exist: expected a table of documents")
-    if quote is not None and not (isinstance(quote, str) and len(quote) == 1):
-        raise InvalidParameterError(f"quote must be one character, or None, got {quote!r}")
-    columns = (text,) if isinstance(text, str) else tuple(text)
-    if not columns:
-        raise InvalidParameterError("text must name a column, got none")
+    if quote is not None and (not isinstance(quote, str) or len(quote) != 1 or quote in ",\t\r\n"):
+        raise InvalidParameterError(
+            f"quote must be one character that separates nothing, or None, got {quote!r}"
+        )
+    columns = tuple(text) if isinstance(text, Iterable) and not isinstance(text, str) else (text,)
+    if not columns or not all(isinstance(name, str) for name in columns):
+        raise InvalidParameterError(f"text must be the name of a column, or several, got {text!r}")
     others = [name for name in (label, split) if name is not None]
     options = ReadOptions(columns, quote=quote, missing="")
     try:
@@ -191,7 +193,9 @@ def _decode(file: Path, encoding: str, errors: str) -> str:
             f"{file} is not {encoding} at byte {error.start}: name its encoding, or pass "
             "errors='replace'"
         ) from error
-    except LookupError as error:
+    except OSError as error:
+        raise DatasetError(f"{file} cannot be read: {error.strerror}") from error
+    except (LookupError, TypeError) as error:
         raise InvalidParameterError(f"errors must be a name for bytes.decode: {error}") from error
 
 

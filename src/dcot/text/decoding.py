@@ -44,10 +44,11 @@ def _open_zstd(path: Path) -> IO[bytes]:
 
 
 def check_encoding(encoding: str) -> str:
-    """Return the standard name of an encoding; raise if it is unknown."""
+    """Return the standard name of an encoding; raise if it is unknown, or not one of text."""
     try:
+        b"    ".decode(encoding, "replace")  # an encoding of bytes or names of hosts fails
         return codecs.lookup(encoding).name
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, ValueError):
         raise InvalidParameterError(
             f"encoding must be one that Python knows, such as 'utf-8', 'utf-16' or 'latin-1', got "
             f"{encoding!r}"
@@ -80,6 +81,10 @@ class DecodedFile:
                 "expected a file of texts"
             )
         if isinstance(line, str):
+            try:
+                line.encode()  # some encodings have a way to write half a character
+            except UnicodeEncodeError as error:
+                raise self._undecodable(f"the character {line[error.start]!r}", b"") from error
             return line.removeprefix("\ufeff") if self.number == 1 else line
         if self.number == 1:
             line = line.removeprefix(_BOM)

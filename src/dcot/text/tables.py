@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.text.decoding import (
@@ -41,6 +41,7 @@ _SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 USUAL_NAMES = ("text", "body", "content", "document", "abstract", "message", "review", "title")
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,10 @@ class ReadOptions:
             )
         if self.separator in ("\\t", "tab"):  # as typed in a shell
             object.__setattr__(self, "separator", "\t")
-        if self.separator is not None and len(self.separator) != 1:
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
             raise InvalidParameterError(
-                f"separator must be one character, such as ';', or 'tab', got {self.separator!r}"
+                "separator must be one character, such as ';', or 'tab', and no quotation mark or "
+                f"line end, got {self.separator!r}"
             )
 
 
@@ -329,7 +331,7 @@ def _json_rows(lines: DecodedFile, options: ReadOptions, others: Sequence[str]) 
             if options.missing is None:
                 _check_columns(names, list(record), where)
             texts = [_checked_text(record.get(name), where, options.missing) for name in names]
-            yield ("\n".join(texts), *(record.get(other) for other in others))
+            yield ("\n".join(texts), *(_whole(record.get(other), other, where) for other in others))
         else:
             yield (_checked_text(record, where, options.missing), *(None for _ in others))
     if seen:
@@ -344,11 +346,16 @@ def _checked_text(value: Any, where: str, missing: str | None = None) -> str:
             f"{where}: the text is {reprlib.repr(value)} of type {type(value).__name__}, expected "
             'a string: drop the line, or put "" in its place'
         )
+    return _whole(value, "text", where)
+
+
+def _whole(value: T, name: str, where: str) -> T:
+    """Return a value of JSON; raise if it has half a character, which no file can have."""
     try:
-        value.encode()
+        (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).encode()
     except UnicodeEncodeError:
         raise InvalidInputError(
-            f"{where}: the text has a lone surrogate, which is half a character"
+            f"{where}: the {name} has a lone surrogate, which is half a character"
         ) from None
     return value
 

@@ -175,7 +175,11 @@ def test_options_of_folders_are_checked(tmp_path, options):
         load_folder(tmp_path, **options)
 
 
-@pytest.mark.parametrize("options", [{"quote": "ab"}, {"quote": 3}, {"text": []}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{"quote": "ab"}, {"quote": 3}, {"quote": ","}, {"quote": "\n"}, {"text": []}, {"text": 3}],
+    ids=str,
+)
 def test_options_of_tables_are_checked(tmp_path, options):
     (tmp_path / "a.csv").write_text("text\nab\n")
     with pytest.raises(DcotError):

@@ -219,3 +219,31 @@ def test_tabs_can_be_written_out(tmp_path, separator):
 def test_an_empty_path_is_not_the_current_folder(path):
     with pytest.raises(InvalidParameterError, match="expected a path"):
         read_texts(path)
+
+
+@pytest.mark.parametrize("encoding", ["hex", "rot13", "base64", "idna", "undefined", "a\0b"])
+def test_an_encoding_that_is_not_of_texts_is_refused(tmp_path, encoding):
+    (tmp_path / "a.txt").write_text("oil\n")
+    with pytest.raises(InvalidParameterError, match="encoding must be"):
+        read_texts(tmp_path / "a.txt", encoding=encoding)
+
+
+def test_half_a_character_in_an_encoding_that_can_write_it(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"oil\nhalf \\ud800\n")
+    with pytest.raises(InvalidInputError, match="is not UNICODE"):
+        list(read_texts(tmp_path / "a.txt", encoding="unicode_escape"))
+
+
+@pytest.mark.parametrize("value", ['"\\ud800"', '["a", "\\ud800"]', '{"\\ud800": 1}'])
+def test_half_a_character_in_another_column(tmp_path, value):
+    (tmp_path / "a.jsonl").write_text(f'{{"text": "oil", "label": {value}}}\n')
+    with pytest.raises(InvalidInputError, match="line 1: the label has a lone surrogate"):
+        list(read_rows(tmp_path / "a.jsonl", "jsonl", ReadOptions(), ["label"]))
+    assert list(read_rows(tmp_path / "a.jsonl", "jsonl", ReadOptions())) == [("oil",)]
+
+
+@pytest.mark.parametrize("separator", ["", ";;", '"', "\n", "\r"])
+def test_a_separator_that_cannot_be_one_is_refused(tmp_path, separator):
+    (tmp_path / "a.csv").write_text("text\noil\n")
+    with pytest.raises(InvalidParameterError, match="separator must be"):
+        read_texts(tmp_path / "a.csv", separator=separator)
