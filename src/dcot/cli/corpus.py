@@ -71,6 +71,9 @@ class Corpus:
 
     def check(self) -> None:
         """Refuse a source that cannot be read, before any work is done."""
+        if self.labels.label_separator == "":
+            raise UserError("--label-separator is empty: it must be at least one character")
+        check_read_once(self.sources)
         for source in self.sources:
             _check_source(source)
 
@@ -246,15 +249,25 @@ class Corpus:
             if not (folder and kind == "document"):
                 yield from self._named(read_rows(file, kind, self._options, self._others))
                 continue
+            self._check_no_metadata(str(path))
             inside = file.relative_to(path)
+            label = "" if inside.parent == Path() else _name(inside.parent)
             for (text,) in read_rows(file, kind, self._options):
-                yield text, inside.parent.as_posix().strip("."), inside.as_posix(), None
+                yield text, label, _name(inside), None
+
+    def _check_no_metadata(self, source: str) -> None:
+        if self.metadata:
+            raise UserError(
+                f"{source} has texts without columns, so there is no {self.metadata[0]!r}: "
+                "expected a table (.csv, .tsv, .jsonl, .parquet)"
+            )
 
     def _from_known(self, source: str) -> Iterator[Row]:
         from dcot import datasets
 
         name, _, part = source.partition(":")
         corpus = datasets.load(name)
+        self._check_no_metadata(name)
         if corpus.texts is None:
             raise UserError(f"the corpus {name} has counts but no texts: use it from Python")
         chosen: list[Any] = [part or self.part]
@@ -273,11 +286,9 @@ class Corpus:
         """
         if isinstance(label, list | tuple) or hasattr(label, "to_list"):
             found = label.to_list() if hasattr(label, "to_list") else list(label)
-            return [_as_text(one) for one in found] or None
-        if label is None:
-            return None
-        text = _as_text(label)
-        if not text.strip() or text in (self.labels.unlabelled_label or ()):
+            return [text for one in found if (text := self._as_text(one)) is not None] or None
+        text = self._as_text(label)
+        if text is None:
             return None
         separator = self.labels.label_separator
         if separator is None:
@@ -285,10 +296,22 @@ class Corpus:
         return [part.strip() for part in text.split(separator) if part.strip()] or None
 
 
-def _as_text(label: Any) -> str:
-    if isinstance(label, float):
-        return "" if label != label else f"{label:.15g}"
-    return str(label)
+    def _as_text(self, label: Any) -> str | None:
+        if isinstance(label, dict | list | bytes):
+            raise UserError(
+                f"{self.name}: the label {label!r:.60} is neither text nor a number, nor a list of "
+                "them: name another column with --label"
+            )
+        if label is None or label != label:  # NaN
+            return None
+        text = f"{label:.15g}" if isinstance(label, float) else str(label)
+        marked = not text.strip() or text in (self.labels.unlabelled_label or ())
+        return None if marked else text
+
+
+def _name(path: Path) -> str:
+    """A path below a folder as text; a name may have bytes that are no text."""
+    return path.as_posix().encode(errors="backslashreplace").decode()
 
 
 def _known(source: str) -> bool:
@@ -310,6 +333,12 @@ def _rereadable(source: str) -> bool:
         return False
     path = Path(source).expanduser()
     return path.is_file() or path.is_dir() or _known(source)
+
+
+def check_read_once(sources: Sequence[str]) -> None:
+    """Refuse standard input in two places: the second would find it empty."""
+    if list(sources).count(STANDARD_INPUT) > 1:
+        raise UserError("- (standard input) is named twice, and can be read only once")
 
 
 def _check_source(source: str) -> None:

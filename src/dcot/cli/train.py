@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dcot.cli import options as o
-from dcot.cli.corpus import Corpus
+from dcot.cli.corpus import Corpus, check_read_once
 from dcot.cli.evaluate import evaluation, show_evaluation
 from dcot.cli.files import check_target, load_classifier, save_model
 from dcot.cli.session import Session, table
@@ -153,6 +153,7 @@ def train(
     source = Corpus(corpus, reading, labels, part="train")
     tested = None if test is None else Corpus([test], reading, labels, part="test")
     more = Corpus(unlabelled, reading) if unlabelled else None
+    check_read_once([*corpus, *(unlabelled or ()), test or ""])
     for one in filter(None, (tested, more)):
         one.check()
     documents = source.whole()

@@ -7,6 +7,7 @@ import csv
 import gzip
 import json
 import os
+import sys
 import threading
 from dataclasses import fields
 
@@ -304,3 +305,71 @@ def test_model_and_corpus_the_wrong_way_round(shelf):
 def test_broken_bytes_can_be_replaced(here):
     (here / "a.txt").write_bytes(b"opec oil\noil \xff prices\n")
     assert run("fit", "a.txt", "--errors", "replace", "-o", "m").code == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
+def test_names_of_folders_are_kept_as_they_are(here):
+    for name in (b"U.S.", b"U.S", b"caf\xe9"):  # the last is no UTF-8
+        folder = os.path.join(os.fsencode(here), b"folder", name)
+        os.makedirs(folder)
+        with open(os.path.join(folder, b"a.txt"), "w") as file:
+            file.write("opec")
+    found = read("folder", text=None, label=None, identifier=None)
+    assert sorted(found.labels) == ["U.S", "U.S.", "caf\\udce9"]
+    assert sorted(found.ids) == ["U.S./a.txt", "U.S/a.txt", "caf\\udce9/a.txt"]
+    assert run("audit", "folder", "-o", "findings.csv").code == 0
+
+
+@pytest.mark.parametrize("source", ["folder", "everyday"])
+def test_a_corpus_without_columns_has_none_to_keep(shelf, source):
+    (shelf / "folder" / "oil").mkdir(parents=True)
+    (shelf / "folder" / "oil" / "a.txt").write_text("opec")
+    for command in (
+        ["predict", "classifier", source, "--keep", "day"],
+        ["index", "model", source, "--metadata", "day", "-o", "new"],
+    ):
+        done = run(*command)
+        assert done.code == 1
+        assert "without columns, so there is no 'day'" in done.err
+
+
+def test_lists_of_labels_may_have_gaps(here):
+    labels = [["oil", None, "", " "], [None], [""], [], ["?", "gas"], [1, 2.0], "?"]
+    lines = [json.dumps({"text": "a", "topic": label}) for label in labels]
+    (here / "many.jsonl").write_text("\n".join(lines))
+    found = read("many.jsonl", text=None, identifier=None, unlabelled_label=["?"]).labels
+    assert found == [["oil"], None, None, None, ["gas"], ["1", "2"], None]
+
+
+@pytest.mark.parametrize("label", [{"a": 1}, [["oil"]], [{"a": 1}]])
+def test_labels_that_are_none(here, label):
+    (here / "odd.jsonl").write_text(json.dumps({"text": "opec", "topic": label}))
+    done = run("train", "odd.jsonl", "--label", "topic", "-o", "new")
+    assert done.code == 1
+    assert "neither text nor a number" in done.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("predict", "classifier", "-", "-"),
+        ("train", "-", "--unlabelled", "-", "-o", "new"),
+        ("train", "-", "--label", "topic", "--test", "-", "-o", "new"),
+        ("train", "news.csv", "--test", "-", "--unlabelled", "-", "-o", "new"),
+    ],
+)
+def test_standard_input_is_read_once(shelf, command):
+    done = run(*command, stdin="opec\n")
+    assert done.code == 1
+    assert "named twice" in done.err
+    assert not (shelf / "new").exists()
+
+
+@pytest.mark.parametrize("command", ["train", "refit", "evaluate", "suggest"])
+def test_an_empty_separator_of_labels(shelf, command):
+    models = () if command == "train" else ("classifier",)
+    out = ("-o", "new") if command in ("train", "refit") else ()
+    columns = ("--text", "body", "--label", "topic", "--label-separator", "")
+    done = run(command, *models, "news.csv", *columns, *out)
+    assert done.code == 1
+    assert "--label-separator is empty" in done.err
