@@ -295,7 +295,6 @@ class Corpus:
             return text
         return [part.strip() for part in text.split(separator) if part.strip()] or None
 
-
     def _as_text(self, label: Any) -> str | None:
         if isinstance(label, dict | list | bytes):
             raise UserError(

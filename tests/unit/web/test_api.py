@@ -209,6 +209,24 @@ def test_the_token_becomes_a_cookie(session, client_of):
     )
 
 
+@pytest.mark.parametrize("path", ["/%0D%0AX-Evil%3A%201", "/%5Cevil.org", "/caf%C3%A9", "/a%3Fb"])
+def test_the_path_without_the_token_is_one_of_an_address(session, client_of, path):
+    client = client_of(session, token=False)
+    answer = client.get(f"{path}?token={client.access.token}")
+    assert answer.headers["location"] == path
+
+
+@pytest.mark.parametrize("odd", ['theme={"dark": 1}', "a b=c d", "x", "path=1", 'q="', "é=1"])
+def test_cookies_of_other_servers_do_not_hide_ours(session, client_of, odd):
+    client = client_of(session, token=False)
+    ours = f"{client.access.cookie}={client.access.token}"
+    for cookies in (f"{odd}; {ours}", f"{ours}; {odd}"):
+        headers = {"cookie": cookies.encode("latin-1")}
+        assert client.get("/api/state", headers=headers).status_code == 200
+    headers = {"cookie": f"{odd}; {client.access.cookie}=wrong".encode("latin-1")}
+    assert client.get("/api/state", headers=headers).status_code == 401
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
