@@ -143,6 +143,10 @@ def move_into_place(temporary: Path, target: Path) -> None:
         sync_folder(target.parent)
         _remove(old)
     else:
+        with suppress(OSError):  # a file that only its owner may read stays one
+            found = target.lstat()
+            if stat.S_ISREG(found.st_mode):
+                os.chmod(temporary, stat.S_IMODE(found.st_mode))
         os.replace(temporary, target)
     sync_folder(target.parent)
 

@@ -22,7 +22,7 @@ Format = Literal["csv", "jsonl", "label-studio", "prodigy"]
 COLUMNS = ("id", "label", "how", "time", "text")
 # A spreadsheet runs a cell that begins with one of these. Only a quote before it prevents that.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")  # a class may be called -1
+_HARMLESS = re.compile(r"[+-]?\d+([.,]\d+)?|[+-]")  # a class may be called -1, or +
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def csv_row(values: Iterable[Any]) -> str:
 def _cell(value: Any) -> str:
     """A field of a row. The csv module leaves a lone carriage return without quotes."""
     text = "" if value is None else str(value)
-    formula = text.startswith((*_FORMULA, "'")) and not _NUMBER.fullmatch(text)
+    formula = text.startswith((*_FORMULA, "'")) and not _HARMLESS.fullmatch(text)
     if isinstance(value, str) and formula:
         text = "'" + text
     quoted = any(mark in text for mark in '",\r\n')
@@ -186,6 +186,7 @@ def _read_json_lines(data: str, where: str, ours: bool = False) -> list[Entry]:
             continue
         try:
             record = json.loads(line)
+            json.dumps(record, ensure_ascii=False).encode()  # no half characters
         except (ValueError, RecursionError) as error:
             if ours and number == len(lines):
                 break  # cut off

@@ -69,8 +69,8 @@ class LabelStore:
     """
 
     def __init__(self, path: Path, documents: Documents) -> None:
-        self.path = Path(os.path.abspath(path))
-        self.kind = _kind_of(self.path)
+        self.path = Path(os.path.realpath(path))  # a link stays one when the file is rewritten
+        self.kind = _kind_of(Path(path))
         self.documents = documents
         self.labels: dict[int, Label] = {}
         self.foreign: list[Entry] = []  # labels of documents that are not in this corpus
@@ -126,8 +126,8 @@ class LabelStore:
         after |= {row: label for row, label in new.items() if label is not None}  # latest last
         if any(row in self.labels for row in new):
             self._rewrite(after, self.foreign)
-        else:
-            self._append([self._entry(row, after[row]) for row in new if row in after])
+        elif not self._append([self._entry(row, after[row]) for row in new if row in after]):
+            return self.set(changes, how)  # another program put its file in place of ours
         self.labels = after
         return changed
 
@@ -237,11 +237,16 @@ class LabelStore:
                     f"{self.path}, document {entry.id[:80]!r}: {error}"
                 ) from error
 
-    def _append(self, entries: Iterable[Entry]) -> None:
-        data = "".join(row_of(entry, self.kind) for entry in entries)
+    def _append(self, entries: Iterable[Entry]) -> bool:
+        """Add rows to the file; whether it still has its name."""
+        data = "".join(row_of(entry, self.kind) for entry in entries).encode()
         with explained(self.path):
-            self._file.append(data.encode())
-        self._seen = self._signature()
+            self._file.append(data)
+        now = self._signature()
+        inode, size = self._seen[:2] or (-1, 0)
+        if now[:2] == (inode, size + len(data)):
+            self._seen = now  # otherwise another program wrote, too: it is read the next time
+        return now[:1] == (inode,)
 
     def _rewrite(self, labels: Mapping[int, Label], foreign: Iterable[Entry]) -> None:
         """Replace the file in one step; the new one is locked before it gets the name."""
@@ -351,9 +356,13 @@ def check_name(name: str) -> None:
     """Refuse what cannot be the name of a class."""
     if not name.strip() or name != name.strip():
         raise InvalidParameterError(
-            "the name of a class must not be empty, or begin or end with a space"
+            f"the name of a class must not be empty, or begin or end with a space, got {name!r:.80}"
         )
     if len(name) > MAX_NAME:
-        raise InvalidParameterError(f"the name of a class has at most {MAX_NAME} characters")
+        raise InvalidParameterError(
+            f"the name of a class has at most {MAX_NAME} characters, got {name!r:.80}…"
+        )
     if any(not character.isprintable() for character in name):
-        raise InvalidParameterError("the name of a class must not have control characters")
+        raise InvalidParameterError(
+            f"the name of a class must not have control characters, got {name!r:.80}"
+        )

@@ -523,7 +523,7 @@ def _read_side(path: Path) -> dict[str, Any]:
             if name in classes
         }
         names = {k: v for k, v in kept.get("names", {}).items() if v == "" or v in classes}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
     return {"classes": classes, "seed_words": words, "names": names}
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
-from dcot.web import formats
+from dcot.web import formats, labels
 from dcot.web.documents import Documents
 from dcot.web.formats import Entry
 from dcot.web.labels import ConflictError, LabelStore
@@ -475,3 +475,80 @@ def test_a_document_that_is_in_the_file_twice_has_the_last_label(documents, path
     assert names(store) == {0: "gold", 4: "grain"}
     store.close()
     assert len(path.read_text().splitlines()) == len(lines)
+
+
+def test_a_file_that_is_replaced_while_a_label_is_written_gets_the_label(
+    documents, path, monkeypatch
+):
+    store = LabelStore(path, documents)
+    store.set({0: "a"})
+    other = path.with_name(f"other{path.suffix}")
+    others = LabelStore(other, documents)
+    others.set({0: "a", 1: "b"})
+    others.close()
+    append = labels._LockedFile.append
+
+    def late(self, data):
+        if other.exists():  # an editor saves its version just now
+            other.replace(path)
+        append(self, data)
+
+    monkeypatch.setattr(labels._LockedFile, "append", late)
+    store.set({2: "c"})
+    assert {row: label.name for row, label in store.labels.items()} == {0: "a", 1: "b", 2: "c"}
+    store.close()
+    again = LabelStore(path, documents)
+    assert {row: label.name for row, label in again.labels.items()} == {0: "a", 1: "b", 2: "c"}
+    again.close()
+
+
+def test_a_row_that_is_added_while_a_label_is_written_is_read(documents, path, monkeypatch):
+    store = LabelStore(path, documents)
+    store.set({0: "a"})
+    append = labels._LockedFile.append
+    other = formats.row_of(Entry("1", "b", "", "", TEXTS[1]), store.kind)
+
+    def late(self, data):
+        monkeypatch.undo()
+        with path.open("a", newline="", encoding="utf-8") as file:
+            file.write(other)
+        append(self, data)
+
+    monkeypatch.setattr(labels._LockedFile, "append", late)
+    store.set({2: "c"})
+    store.set({5: "d"})
+    found = {row: label.name for row, label in store.labels.items()}
+    assert found == {0: "a", 1: "b", 2: "c", 5: "d"}
+    store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
+def test_a_link_stays_one_and_a_private_file_private(documents, path, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    kept = tmp_path / "elsewhere" / path.name
+    kept.touch()
+    kept.chmod(0o600)
+    path.symlink_to(kept)
+    store = LabelStore(path, documents)
+    store.set({0: "a"})
+    store.set({0: "b"})  # rewrites the file
+    store.close()
+    assert path.is_symlink()
+    assert "b" in kept.read_text(encoding="utf-8")
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["+", "-", "-1", "+2.5"])
+def test_a_class_that_is_a_sign_is_written_as_it_is(documents, tmp_path, name):
+    store = LabelStore(tmp_path / "labels.csv", documents)
+    store.set({0: name})
+    store.close()
+    assert f"0,{name}," in (tmp_path / "labels.csv").read_text()
+
+
+def test_half_a_character_in_a_file_of_labels(documents, tmp_path):
+    lines = '{"id": "0", "label": "a", "how": "\\ud800"}\n{"id": "1", "label": "a"}\n'
+    (tmp_path / "labels.jsonl").write_text(lines)
+    with pytest.raises(InvalidInputError, match="line 1"):
+        LabelStore(tmp_path / "labels.jsonl", documents)
+    assert (tmp_path / "labels.jsonl").read_text() == lines
