@@ -103,6 +103,11 @@ def check_output(path: Path, sources: Sequence[str] = ()) -> None:
     if path.is_dir():
         raise UserError(f"{path} is a folder: name a file")
     check_place(path)
+    check_not_input(path, sources)
+
+
+def check_not_input(path: Path, sources: Sequence[str]) -> None:
+    """Refuse a file that is read by the same command."""
     for source in sources:
         if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
             raise UserError(f"{path} is an input of this command: write to another file")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from dcot.cli import options as o
 from dcot.cli.corpus import Batch, Corpus
 from dcot.cli.errors import UserError
-from dcot.cli.files import check_place, check_target, load_model
+from dcot.cli.files import check_not_input, check_place, check_target, load_model
 from dcot.cli.session import Session
 from dcot.runtime.extras import require
 from dcot.runtime.resources import format_bytes
@@ -97,6 +97,7 @@ def label(
     from dcot.web.api import run_label
     from dcot.web.given import check_given
 
+    check_not_input(output, corpus)
     folder = output.with_suffix(".model") if save is None else save
     check_target(folder, "DCoTClassifier")
     if embedding is not None:

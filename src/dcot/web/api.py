@@ -12,7 +12,7 @@ from typing import Any
 from dcot.errors import InvalidInputError
 from dcot.web import formats
 from dcot.web.documents import Documents
-from dcot.web.labels import MAX_NAME, ConflictError, LabelStore
+from dcot.web.labels import MAX_NAME, ConflictError, LabelStore, check_name
 from dcot.web.routes import (
     Download,
     Failure,
@@ -375,14 +375,18 @@ def run_label(
     ready : called when the page can be opened
     options : of the session: ``classes``, ``given``, ``embedding``, ``seed``
     """
+    contents = {str(path): _content(path) for path in imported}
+    for name in options.get("classes", ()):
+        check_name(name)
     with (
         listen(host, port) as listening,
-        closing(Session(documents, LabelStore(labels, documents), model, **options)) as session,
+        closing(LabelStore(labels, documents)) as store,
+        closing(Session(documents, store, model, **options)) as session,
     ):
         take_over(session, known)
-        for path in imported:
+        for path, content in contents.items():
             # labels that were changed here since an earlier start are kept
-            LabelApi(session).import_labels(_content(path), str(path), replace=False)
+            LabelApi(session).import_labels(content, path, replace=False)
         access = Access(host, listening.getsockname()[1])
         session.start()
         server = server_of(label_app(session, access))

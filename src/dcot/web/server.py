@@ -75,6 +75,8 @@ def _static_files() -> dict[str, tuple[bytes, str]]:
 
 def listen(host: str, port: int | None) -> socket.socket:
     """A socket that listens there; None takes the usual port, or a free one if that is in use."""
+    if not host:  # would be every address of this computer
+        raise InvalidParameterError("host is empty: name an address, such as 127.0.0.1")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     wanted = [DEFAULT_PORT, 0] if port is None else [port]
     for number in wanted:

@@ -119,3 +119,23 @@ def test_an_import_at_the_next_start_keeps_later_labels(here, unserved):
     store.close()
     assert run("label", *TEXT, "--import", "given.csv").code == 0
     assert unserved[1].labels == {0: "oil", 1: "shipping"}
+
+
+def test_what_is_refused_leaves_no_file(here, unserved):
+    for options, words in (
+        (("--import", "nowhere.csv"), "nowhere.csv"),
+        (("--classes", "oil,\x1b"), "control characters"),
+        (("--host", ""), "host is empty"),
+    ):
+        done = run("label", *TEXT, *options)
+        assert (done.code, words in done.err) == (1, True), done.err
+        assert not (here / "labels.csv").exists()
+
+
+def test_the_corpus_is_not_the_file_of_labels(here, unserved):
+    content = "id,label,text\na,oil,opec\nb,,nasdaq\n"
+    (here / "labels.csv").write_text(content)
+    done = run("label", "labels.csv", "--no-open")
+    assert done.code == 1
+    assert "is an input of this command" in done.err
+    assert (here / "labels.csv").read_text() == content
