@@ -21,6 +21,7 @@ from dcot.cli.files import (
     writing,
 )
 from dcot.cli.session import Session, table
+from dcot.errors import InvalidInputError
 from dcot.runtime.resources import format_bytes
 
 if TYPE_CHECKING:
@@ -161,7 +162,13 @@ def _queries() -> list[str]:
     from dcot.text.decoding import DecodedFile
 
     lines = DecodedFile(Path("standard input"), sys.stdin.buffer)
-    found = [line.rstrip("\r\n") for line in lines if line.strip()]
+    try:
+        found = [line.rstrip("\r\n") for line in lines if line.strip()]
+    except InvalidInputError as error:
+        raise UserError(
+            f"standard input, line {lines.number}: not a text in UTF-8: convert the queries, as in "
+            "iconv -f latin1 -t utf-8"
+        ) from error
     if not found:
         raise UserError("standard input has no queries: expected one per line")
     return found
@@ -232,7 +239,7 @@ def _show(session: Session, hits: Hits, titled: bool) -> None:
 
 def _described(hit: Hit) -> str:
     pairs = (hit.metadata or {}).items()
-    metadata = ", ".join(f"{name}: {value}" for name, value in pairs if value)
+    metadata = ", ".join(f"{name}: {value}" for name, value in pairs if value not in (None, ""))
     text = " ".join((hit.text or "")[:400].split())
     return " · ".join(filter(None, [metadata, text]))
 

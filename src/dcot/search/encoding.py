@@ -50,6 +50,8 @@ def read_documents(documents: Any, expects_texts: bool | None) -> Batch:
         raise InvalidInputError("documents must be a list: put a single text into a list")
     refuse_table_of_texts(documents)
     given = _are_texts(documents)
+    if getattr(documents, "shape", None) == ():
+        raise InvalidInputError("documents must be texts or a matrix, got an array of one value")
     if hasattr(documents, "__len__") and not sp.issparse(documents) and not len(documents):
         given = given if expects_texts is None else expects_texts
         documents = documents if given else np.zeros((0, 0))

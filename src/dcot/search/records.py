@@ -191,7 +191,8 @@ def new_metadata(given: Any, n: int) -> list[Metadata]:
     """Metadata converted to JSON and back, so that saving and loading does not change it."""
     if given is None:
         return [None] * n
-    several = hasattr(given, "__iter__") and not isinstance(given, Mapping | str)
+    several = isinstance(given, Iterable) and not isinstance(given, Mapping | str)
+    several = several and getattr(given, "shape", None) != ()
     entries = list(given) if several else None
     if entries is None or len(entries) != n:
         size = type(given).__name__ if entries is None else f"{len(entries)} entries"
@@ -231,6 +232,11 @@ def _from_numpy(value: Any) -> Any:
 def check_where(where: Any) -> None:
     """Refuse an invalid filter, before any work is done."""
     is_number = isinstance(where, Integral)
+    if isinstance(where, Mapping) and any(map(callable, where.values())):
+        raise InvalidTypeError(
+            "where has a function as a value: a function takes the metadata of a document as a "
+            "whole, as in where=lambda entry: entry.get('year', 0) > 1990"
+        )
     if where is None or callable(where) or is_number or hasattr(where, "__iter__"):
         return
     raise InvalidTypeError(

@@ -184,3 +184,16 @@ def test_indexes(here, models):
     assert "two documents have the id 'a'" in done.err
     assert not (here / "other").exists()
     assert "SearchIndex is needed" in run("search", models / "model", "opec").err
+
+
+def test_queries_in_another_encoding(shelf):
+    done = run("search", "index", "-", stdin="opec\ncafé\n".encode("latin-1"))
+    assert done.code == 1
+    assert "line 2: not a text in UTF-8" in done.err
+    assert "--encoding" not in done.err  # which dcot search does not have
+
+
+def test_metadata_of_zero_is_shown(here):
+    (here / "a.jsonl").write_text('{"text": "opec oil", "year": 0}\n{"text": "nasdaq"}\n')
+    assert run("index", "new", "a.jsonl", "--metadata", "year", "-o", "new-index").code == 0
+    assert "year: 0" in run("search", "new-index", "opec").out

@@ -228,3 +228,18 @@ def test_a_layer_that_is_not_there():
     model = DCoTVectorizer(n_prototypes=2, n_layers=1).fit(TEXTS)
     with pytest.raises(DcotError, match="layer"):
         SearchIndex(model, layer=2).add(TEXTS)
+
+
+@pytest.mark.parametrize("value", ["oil", 5, None])
+def test_an_array_of_one_value_is_none_of_documents(index, value):
+    one = np.array(value)
+    for call in (index.add, index.search, SearchIndex().add, SearchIndex().search):
+        with pytest.raises(DcotError, match=r"one value|of type"):
+            call(one)
+    with pytest.raises(DcotError, match="metadata must be a list"):
+        index.add(["oil"], metadata=one)
+
+
+def test_a_function_of_one_value_is_no_filter(index):
+    with pytest.raises(InvalidTypeError, match="metadata of a document as a whole"):
+        index.search("oil", where={"year": lambda year: year > 1990})
