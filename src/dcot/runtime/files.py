@@ -125,6 +125,24 @@ def reopen(path: Path) -> io.FileIO:
     return file
 
 
+def claim(handle: int, path: Path) -> None:
+    """Lock an open temporary file or folder until it is closed; raise if another has it."""
+    if sys.platform == "win32":
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if not isinstance(error, BlockingIOError):
+            return  # some network file systems have no locks
+    else:
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
+                return
+    raise OutputError(
+        f"{path} is being written by another process: wait for it, or write elsewhere"
+    )
+
+
 def move_into_place(temporary: Path, target: Path) -> None:
     """Rename a finished file or folder to ``target``; an existing target is removed.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,12 +15,15 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.errors import InvalidParameterError
 from dcot.runtime.extras import require
-from dcot.runtime.files import DISK_FULL, create, move_into_place, reopen, sync_file
+from dcot.runtime.files import DISK_FULL, claim, create, move_into_place, reopen, sync_file
 
 Array = NDArray[Any]
 
 _HEADER = 128  # bytes; fits any shape
+_MAGIC = b"\x93NUMPY"
+_PARTS = re.compile(r"part-[0-9]+\.parquet|features\.json")
 
 
 @dataclass
@@ -71,12 +75,19 @@ class Npy:
 
     def start(self, rows: int) -> None:
         place = partial(self.path)
-        found = place.is_file() and not place.is_symlink()
-        if rows and found and place.stat().st_size >= self._end(rows):
-            self.file = reopen(place)
-        else:
-            place.unlink(missing_ok=True)
-            self.file = create(place)
+        if place.is_symlink():
+            place.unlink()
+        file = reopen(place) if place.is_file() else create(place)
+        try:
+            claim(file.fileno(), place)
+            size = os.fstat(file.fileno()).st_size
+            if size and file.read(len(_MAGIC)) != _MAGIC:
+                raise _not_ours(place)
+        except BaseException:
+            file.close()
+            raise
+        self.file = file
+        if size < self._end(rows):
             self.checkpoint.restart()
         self._header(self.checkpoint.rows)
         self.cut(self.checkpoint.rows)
@@ -93,7 +104,7 @@ class Npy:
         text = f"{{'descr': '{self.checkpoint.dtype}', 'fortran_order': False, 'shape': {shape}, }}"
         body = text.ljust(_HEADER - 11).encode() + b"\n"
         self.file.seek(0)
-        _write_all(self.file, b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body)
+        _write_all(self.file, _MAGIC + b"\x01\x00" + len(body).to_bytes(2, "little") + body)
 
     def write(self, features: Array) -> None:
         _write_all(self.file, features.reshape(-1).view(np.uint8).data)
@@ -104,7 +115,8 @@ class Npy:
     def finish(self, rows: int) -> None:
         self._header(rows)
         self.sync()
-        self.close()
+        if os.name != "posix":  # an open file cannot be renamed there, and has no lock
+            self.close()
         move_into_place(partial(self.path), self.path)
 
     def close(self) -> None:
@@ -112,8 +124,16 @@ class Npy:
             self.file.close()
 
     def discard(self) -> None:
-        with suppress(OSError):
-            partial(self.path).unlink(missing_ok=True)
+        if self.file is not None:
+            with suppress(OSError):
+                partial(self.path).unlink(missing_ok=True)
+
+
+def _not_ours(place: Path) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"{place} is the name of the unfinished output, but is not one: move it away, or give "
+        "another path"
+    )
 
 
 def _write_all(file: Any, data: Any) -> None:
@@ -140,14 +160,30 @@ class Parquet:
         self.folder = partial(path)
         self.unsynced: list[Path] = []
         self.rows = 0  # number of documents written
+        self.started = False
+        self.handle: int | None = None  # of the folder, locked
 
     def start(self, rows: int) -> None:
-        if not rows and self.folder.exists():
-            shutil.rmtree(self.folder)
         if rows and not self.folder.exists():
             self.checkpoint.restart()
         self.folder.mkdir(exist_ok=True)
+        names = os.listdir(self.folder)
+        if self.folder.is_symlink() or not all(map(_PARTS.fullmatch, names)):
+            raise _not_ours(self.folder)
+        self._claim()
+        self.started = True
         self.cut(self.checkpoint.rows)
+
+    def _claim(self) -> None:
+        if os.name != "posix":
+            return
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            claim(handle, self.folder)
+        except BaseException:
+            os.close(handle)
+            raise
+        self.handle = handle
 
     def cut(self, rows: int) -> None:
         for part in self.folder.glob("part-*.parquet"):
@@ -182,10 +218,13 @@ class Parquet:
         move_into_place(self.folder, self.path)
 
     def close(self) -> None:
-        """Do nothing: no file stays open."""
+        if self.handle is not None:
+            os.close(self.handle)
+            self.handle = None
 
     def discard(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.started:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 Writer = Npy | Parquet

@@ -283,7 +283,9 @@ def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Chec
     try:
         found = json.loads(record.read_text())
         saved = Checkpoint(**found)
-    except (ValueError, TypeError) as error:
+        if any(type(one) is not int or one < 0 for one in (saved.batches, saved.rows)):
+            raise ValueError("a count is no number")
+    except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInputError(
             f"{record} is damaged: start again with overwrite=True (--overwrite)"
         ) from error

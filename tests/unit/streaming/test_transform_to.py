@@ -621,3 +621,45 @@ def test_what_gives_no_batches_is_refused():
             DCoT(3).fit(given)
     with pytest.raises(InvalidTypeError, match="list of matrices"):
         Blocks(None)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
+@pytest.mark.parametrize("name", ["z.npy", "z"])
+def test_two_writers_of_one_output(model, X, tmp_path, name):
+    path, refused = tmp_path / name, []
+
+    def with_another_meanwhile():
+        for batch in batches(X):
+            with pytest.raises(OutputError, match="written by another process"):
+                model.transform_to(X[:50], path, overwrite=True)
+            refused.append(True)
+            yield batch
+
+    model.transform_to(with_another_meanwhile, path)
+    assert refused
+    assert_close(read(path), model.transform(X))
+    assert sorted(one.name for one in tmp_path.iterdir()) == [name]
+
+
+@pytest.mark.parametrize("name", ["z.npy", "z"])
+def test_what_only_has_the_name_of_an_unfinished_output_stays(model, X, tmp_path, name):
+    partial = tmp_path / f"{name}.partial"
+    if name == "z":
+        partial.mkdir()
+        (partial / "thesis.txt").write_text("three years of work")
+    else:
+        partial.write_text("three years of work")
+    with pytest.raises(InvalidParameterError, match="move it away"):
+        model.transform_to(X, tmp_path / name)
+    kept = partial / "thesis.txt" if name == "z" else partial
+    assert kept.read_text() == "three years of work"
+
+
+@pytest.mark.parametrize("damage", [{"rows": "a"}, {"batches": -1}, {"rows": 1.5}])
+def test_a_note_with_other_counts(model, X, tmp_path, damage):
+    with pytest.raises(RuntimeError):
+        model.transform_to(lambda: broken(X, 3), tmp_path / "z.npy")
+    record = tmp_path / "z.npy.progress"
+    record.write_text(json.dumps(json.loads(record.read_text()) | damage))
+    with pytest.raises(InvalidInputError, match="is damaged"):
+        model.transform_to(batches(X), tmp_path / "z.npy")
