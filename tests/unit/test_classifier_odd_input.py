@@ -90,6 +90,24 @@ def test_estimators_of_others_are_refused_when_they_are_fitted():
         DCoTClassifier(estimator=Unknown()).fit(TEXTS, LABELS)
 
 
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(class_weight={1: 9}), LinearSVC(class_weight={"a": 2})]
+)
+def test_class_weights_belong_to_the_classifier(estimator):
+    """The estimator learns from positions of classes, so 1 would be the class 2."""
+    with pytest.raises(InvalidParameterError, match="set class_weight of DCoTClassifier"):
+        DCoTClassifier(estimator=estimator).fit(TEXTS, [1, 1, 2, 2, None, None])
+    same = LogisticRegression(class_weight={0: 1, 1: 99})  # positions are the classes
+    model = DCoTClassifier(estimator=same, class_weight=None)
+    assert model.fit(TEXTS, [0, 0, 1, 1, None, None]).predict([""]).tolist() == [1]
+
+
+def test_an_estimator_with_a_list_of_strengths():
+    X, y = easy(2)
+    model = DCoTClassifier(estimator=RidgeClassifier(alpha=np.array([1.0])), class_weight=None)
+    assert np.isnan(model.fit(X, y).strength_)
+
+
 def test_an_estimator_that_refuses_its_parameters():
     with pytest.raises(InvalidParameterError, match=r"LogisticRegression cannot be .* 'C'"):
         DCoTClassifier(estimator=LogisticRegression(C=-1)).fit(TEXTS, LABELS)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -111,7 +111,14 @@ def check_usable(kind: Any, labels: Labels, weights: Array) -> None:
             f"soft labels are learned by estimator='ridge', got {kind!r}: use it, or give each "
             "document its most probable class"
         )
-    _weighing(_new_estimator(kind, None), weights)
+    estimator = _new_estimator(kind, None)
+    by_class = isinstance(estimator.get_params().get("class_weight"), Mapping)
+    if by_class and labels.exclusive and labels.classes.tolist() != [*range(len(labels.classes))]:
+        raise InvalidParameterError(
+            f"estimator {kind!r} has weights by class, but learns from the positions of classes: "
+            "set class_weight of DCoTClassifier instead"
+        )
+    _weighing(estimator, weights)
 
 
 def fit_linear(
@@ -148,7 +155,8 @@ def fit_linear(
     estimator = _tuned(kind, span, labels, weights, n_jobs, random_state)
     found, w, intercept = _fit_span(estimator, span, labels, weights, n_jobs)
     dual = vectors[:, kept] @ (w.T / root[:, None])
-    strength = float(getattr(estimator, "C", getattr(estimator, "alpha", np.nan)))
+    strength = getattr(estimator, "C", getattr(estimator, "alpha", np.nan))
+    strength = float(strength) if isinstance(strength, Real) else np.nan  # or one per class
     held_out = _held_out(
         estimator, span[judged], labels.take(judged), weights[judged], n_jobs, random_state
     )
