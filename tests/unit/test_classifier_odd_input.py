@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from decimal import Decimal
 from enum import Enum
 from itertools import pairwise
 
@@ -175,6 +176,54 @@ def test_large_whole_numbers_stay_different():
     assert read_labels(names, 3).classes.tolist() == sorted(names)
     assert read_labels([[name] for name in names] + [[]], 4).classes.tolist() == sorted(names)
     assert read_labels([1, 2, 1], 3).classes.dtype == np.int64
+    assert read_labels([2**53, 2**53 + 1, 1.0], 3).classes.tolist() == [1.0, 2**53, 2**53 + 1]
+
+
+def test_large_whole_numbers_stay_different_in_a_folder(tmp_path):
+    names = np.array([2**63 + 1, 2**63 + 2, 5, 5], dtype=np.uint64)
+    model = DCoTClassifier(selection="none").fit(TEXTS[:4], names)
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").classes_.tolist() == [5, 2**63 + 1, 2**63 + 2]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [[1, [2]], [3, 4]],  # rows of different depth
+        [[("a", "b")], [("c",)]],  # labels that are tuples
+        [Decimal("sNaN"), Decimal(1)],
+    ],
+)
+def test_labels_that_cannot_be_sorted(y):
+    with pytest.raises(InvalidTypeError, match="cannot be sorted"):
+        read_labels(y, 2)
+
+
+def test_bytes_and_numbers_are_not_mixed():
+    with pytest.raises(InvalidTypeError, match="mixed types, numbers and bytes"):
+        read_labels([b"1", 1, b"2"], 3)
+
+
+def test_missing_numbers_of_any_kind():
+    assert read_labels([Decimal(1), Decimal("NaN"), Decimal(2)], 3).labelled.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("y", [LABELS, np.eye(2, dtype=int)[[0, 0, 1, 1, 0, 1]]])
+def test_a_missing_value_may_mark_unlabelled_documents(y):
+    model = DCoTClassifier(unlabelled_label=pd.NA, selection="none").fit(TEXTS, y)
+    assert model.score(TEXTS, y) == 1
+
+
+@pytest.mark.parametrize("mark", [pd.Series([1, 2]), {}, {1}, np.array([1])])
+def test_a_mark_is_one_label(mark):
+    with pytest.raises(InvalidParameterError, match="unlabelled_label must be one label"):
+        DCoTClassifier(unlabelled_label=mark).fit(TEXTS, [1, 1, 2, 2, None, None])
+
+
+def test_soft_labels_to_score_by_may_come_one_by_one():
+    rows = [[0.9, 0.1], [0.8, 0.2], [0.2, 0.8], [0.1, 0.9], None, None]
+    model = DCoTClassifier(selection="none").fit(TEXTS, rows)
+    assert model.score(TEXTS, iter(rows)) == model.score(TEXTS, rows)
 
 
 @pytest.mark.parametrize("y", [["a", "a\0", "b"], [b"a", b"a\0", b"b"], [["a"], ["a\0"], []]])
@@ -274,7 +323,10 @@ def test_documents_without_known_terms_may_be_of_any_class():
     assert [classes[0] for classes in unknown] == best
 
 
-@pytest.mark.parametrize("target", [np.array(["a", "b", "c"]), ["oil"], ("oil",), "lead", 3])
+@pytest.mark.parametrize(
+    "target",
+    [np.array(["a", "b", "c"]), ["oil"], ("oil",), "lead", 3, pd.NA, pd.Series(["oil", "a"])],
+)
 def test_a_target_that_is_no_class(target):
     model = DCoTClassifier(selection="none").fit(TEXTS, LABELS)
     with pytest.raises(InvalidParameterError, match="target must be one of the classes"):

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 from typing import Any
 
 import numpy as np
@@ -63,28 +63,37 @@ def read_labels(y: Any, n: int, mark: Any = -1) -> Labels:
     >>> read_labels(["oil", None, "grain", ""], 4).labelled
     array([0, 2])
     """
-    if is_set(mark):
-        raise InvalidParameterError(
-            f"unlabelled_label must be one label, or None, got {mark!r:.80}"
-        )
-    values = label_values(y)
+    mark, values = _checked_mark(mark), label_values(y)
     if len(values) != n:
         raise InvalidInputError(
             f"Found input variables with inconsistent numbers of samples: {n} documents, "
             f"{len(values)} labels; give one label for each document, None for unlabelled ones"
         )
+    return _read_values(values, getattr(y, "columns", None), mark)
+
+
+def _checked_mark(mark: Any) -> Any:
+    """The mark of unlabelled documents; None if it is one of those that always count."""
+    if is_set(mark) or isinstance(mark, Mapping) or np.ndim(mark):
+        raise InvalidParameterError(
+            f"unlabelled_label must be one label, or None, got {mark!r:.80}"
+        )
+    return None if is_missing(mark, None) else mark
+
+
+def _read_values(values: list[Any] | Array, columns: Any, mark: Any) -> Labels:
     try:
-        return _read_values(values, getattr(y, "columns", None), mark)
+        return _read_any(values, columns, mark)
     except DcotError:
         raise
-    except TypeError as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise InvalidTypeError(
             f"y has labels that cannot be sorted ({error}): expected strings or whole numbers, as "
             "in [str(label) for label in y]"
         ) from error
 
 
-def _read_values(values: list[Any] | Array, columns: Any, mark: Any) -> Labels:
+def _read_any(values: list[Any] | Array, columns: Any, mark: Any) -> Labels:
     if not isinstance(values, np.ndarray) and any(is_set(value) for value in values):
         matrix = _as_matrix(values, mark)
         if matrix is None:
@@ -171,7 +180,7 @@ def is_missing(value: Any, mark: Any) -> bool:
     """Whether a label marks an unlabelled document."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    if isinstance(value, float | np.floating) and np.isnan(value):
+    if isinstance(value, Number) and value != value:  # NaN
         return True
     if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
         return True
@@ -186,11 +195,13 @@ def _single(values: list[Any], mark: Any) -> Labels:
     labelled = np.array([i for i, v in enumerate(values) if not is_missing(v, mark)], dtype=np.intp)
     kept = [values[i] for i in labelled]
     _check_kinds(kept)
-    classes, targets = targets_of(_as_array(kept)) if kept else (np.array([]), np.empty((0, 0)))
+    classes, targets = (
+        targets_of(as_label_array(kept)) if kept else (np.array([]), np.empty((0, 0)))
+    )
     return Labels(labelled, targets, classes, "single")
 
 
-def _as_array(names: list[Any]) -> Array:
+def as_label_array(names: list[Any]) -> Array:
     """An array in which different labels stay different."""
     if any(isinstance(name, str | bytes) and name[-1:] in ("\0", b"\0") for name in names):
         raise InvalidInputError(
@@ -199,17 +210,21 @@ def _as_array(names: list[Any]) -> Array:
         )
     # plain texts: those of an Enum have a length and a text that do not go together
     found = np.asarray([str.__str__(name) if isinstance(name, str) else name for name in names])
-    if found.dtype.kind == "f" and all(isinstance(name, Integral) for name in names):
-        found = np.asarray(names, dtype=object)  # beyond 64 bits, or with a sign and 64 bits
+    whole = all(isinstance(name, Integral) for name in names)
+    if found.dtype.kind == "f" and (whole or len(set(found.tolist())) < len(set(names))):
+        found = np.asarray(names, dtype=object)  # beyond 64 bits, or beyond the digits of a float
     return found
 
 
 def _check_kinds(values: Iterable[Any]) -> None:
-    kinds = {"text" if isinstance(v, str | np.str_) else "number" for v in values}
+    kinds = {
+        "text" if isinstance(v, str) else "bytes" if isinstance(v, bytes) else "numbers"
+        for v in values
+    }
     if len(kinds) > 1:
         raise InvalidTypeError(
-            "y has labels of mixed types, text and numbers: expected one kind; convert them, as in "
-            "[str(label) for label in y]"
+            f"y has labels of mixed types, {' and '.join(sorted(kinds, reverse=True))}: expected "
+            "one kind; convert them, as in [str(label) for label in y]"
         )
     for value in values:
         if isinstance(value, float | np.floating) and not np.isfinite(value):
@@ -267,7 +282,7 @@ def _soft(y: Array, columns: Any, mark: Any) -> Labels | None:
         )
     if columns is not None:
         _check_kinds(columns)
-    classes = np.arange(y.shape[1]) if columns is None else np.asarray(list(columns))
+    classes = np.arange(y.shape[1]) if columns is None else as_label_array(list(columns))
     if len(set(classes.tolist())) < len(classes):
         raise InvalidInputError(f"columns of y have the same name: {classes.tolist()!s:.80}")
     return Labels(np.flatnonzero(~missing), 2 * kept / sums[:, None] - 1, classes, "soft")
@@ -304,7 +319,7 @@ def _sets(values: list[Any], mark: Any) -> Labels:
     targets = np.full((len(labelled), len(names)), -1.0)
     for row, i in enumerate(labelled):
         targets[row, [column[name] for name in values[i]]] = 1.0
-    return Labels(np.array(labelled, dtype=np.intp), targets, _as_array(names), "sets")
+    return Labels(np.array(labelled, dtype=np.intp), targets, as_label_array(names), "sets")
 
 
 def _check_sets(values: Any, labelled: list[int]) -> None:
@@ -474,13 +489,13 @@ def hits(y: Any, predicted: Any, kind: str, mark: Any, classes: Array) -> tuple[
 
     ``classes`` are those of the model, for soft labels.
     """
-    values = label_values(y)
+    mark, values = _checked_mark(mark), label_values(y)
     if len(values) != len(predicted):
         raise InvalidInputError(
             f"{len(predicted)} documents, but {len(values)} labels to score them by"
         )
     if kind == "soft" and (isinstance(values, np.ndarray) or any(map(is_set, values))):
-        known = read_labels(y, len(values), mark)
+        known = _read_values(values, getattr(y, "columns", None), mark)
         best = _most_probable(known, getattr(y, "columns", None), classes)
         labelled = np.isin(np.arange(len(values)), known.labelled)
         return labelled, np.asarray(best == np.asarray(predicted)[labelled])

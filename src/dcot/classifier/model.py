@@ -26,7 +26,7 @@ from dcot.classifier.fit import (
     fit_classifier,
     refit_classifier,
 )
-from dcot.classifier.labels import hits, is_set, read_labels
+from dcot.classifier.labels import hits, is_missing, is_set, read_labels
 from dcot.classifier.learners import check_estimator
 from dcot.classifier.seeds import read_seeds, rows_of_words
 from dcot.classifier.selection import (
@@ -1068,7 +1068,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
 
     def _column(self, name: str, target: Any) -> int:
         names = self.classes_.tolist()
-        found = [] if is_set(target) else [k for k, name in enumerate(names) if name == target]
+        one = not is_set(target) and not np.ndim(target) and not is_missing(target, None)
+        found = [k for k, name in enumerate(names) if one and name == target]
         if not found:
             raise InvalidParameterError(
                 f"{name} must be one of the classes {self.classes_.tolist()[:10]}, got {target!r}"

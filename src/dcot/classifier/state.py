@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dcot.classifier.calibration import Reliability
 from dcot.classifier.estimate import Estimate, Score
 from dcot.classifier.fit import FittedClassifier
-from dcot.classifier.labels import EXCLUSIVE
+from dcot.classifier.labels import EXCLUSIVE, as_label_array
 from dcot.classifier.selection import Candidate, layers_and_output
 from dcot.core.fit import FittedDCoT
 from dcot.embedding.vectors import add_embedding, read_embedding
@@ -191,7 +191,7 @@ def _classes(settings: dict[str, Any]) -> Array:
         classes = np.empty(len(found), dtype=object)
         classes[:] = found
         return classes
-    return np.array(found)
+    return as_label_array(found)
 
 
 def _candidate(found: dict[str, Any]) -> Candidate:
