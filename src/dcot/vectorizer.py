@@ -148,8 +148,9 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
             for name in _PARTS:
-                part_params: dict[str, Any] = getattr(self._part(name), "get_params", dict)()
-                params |= {f"{name}__{key}": value for key, value in part_params.items()}
+                part = self._part(name)
+                if hasattr(part, "get_params") and not isinstance(part, type):
+                    params |= {f"{name}__{key}": value for key, value in part.get_params().items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -167,15 +168,16 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> DCoTVectorizer().set_params(noise=0.8, min_df=2).dcot.noise
         0.8
         """
+        parts = {name: params.get(name, getattr(self, name)) for name in _PARTS}
         changes: dict[str, dict[str, Any]] = {}
-        for name, value in params.items():
-            if name in _PARTS:
-                setattr(self, name, value)
-            else:
-                part, parameter = _owner(name)
-                changes.setdefault(part, {})[parameter] = value
+        for name in params.keys() - _PARTS.keys():
+            part, parameter = _owner(name)
+            changes.setdefault(part, {})[parameter] = params[name]
+        given = DCoTVectorizer(**parts)
         for part, values in changes.items():
-            setattr(self, part, clone(self._part(part)).set_params(**values))
+            parts[part] = given._checked_part(part).set_params(**values)
+        for part, value in parts.items():  # at the end: an error changes nothing
+            setattr(self, part, value)
         return self
 
     def _short_params(self) -> dict[str, Any]:
@@ -208,7 +210,12 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
             raise InvalidTypeError(
                 f"{name} must be a {expected.__name__} or None, got {type(part).__name__}"
             )
-        return clone(part)
+        try:
+            return clone(part)
+        except TypeError as error:  # a generator cannot be copied
+            raise InvalidTypeError(
+                f"{name} has a parameter that cannot be copied ({error}): give a list"
+            ) from error
 
     # -- fitting ----------------------------------------------------------------------------
 
@@ -322,7 +329,9 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         self._adopt(pipeline, dcot._adopt(found))
         return self
 
-    @available_with(lambda self: moments_suffice(self._part("dcot")))
+    @available_with(
+        lambda self: isinstance(self.dcot, DCoT | None) and moments_suffice(self._part("dcot"))
+    )
     def partial_fit(
         self, raw_documents: Any, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -354,7 +363,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         if known:
             # other objects, so that an error leaves the model unchanged
             pipeline = TextPipeline(copy(self.counter_), copy(self.weighting_))
-            dcot = self.dcot_._twin().set_params(**self._part("dcot").get_params())
+            dcot = self.dcot_._twin().set_params(**self._checked_part("dcot").get_params())
         else:
             if self.__sklearn_is_fitted__():
                 warnings.warn(

@@ -158,6 +158,30 @@ def test_parts_of_another_kind(part):
         DCoTVectorizer(**{part: RidgeClassifier()}).fit(TEXTS)
 
 
+@pytest.mark.parametrize("part", PARTS)
+def test_parameters_of_parts_of_another_kind(part):
+    with pytest.raises(DcotError, match=f"{part} must be a"):
+        DCoTVectorizer(**{part: 5}, min_df=2, norm=None, noise=0.5)
+    model = DCoTVectorizer(**{part: PARTS[part]})  # the class, not an instance
+    assert model.get_params()[part] is PARTS[part]
+    with pytest.raises(DcotError, match=f"{part} must be a"):
+        model.partial_fit(TEXTS)
+
+
+def test_parameters_are_set_all_or_none():
+    model = DCoTVectorizer(noise=0.5)
+    with pytest.raises(DcotError, match="no parameter 'depth'"):
+        model.set_params(dcot=DCoT(noise=0.9), min_df=2, depth=3)
+    assert model.get_params()["dcot__noise"] == 0.5
+    assert model.counter is None
+
+
+@pytest.mark.parametrize("name", ["stop_words", "vocabulary"])
+def test_a_generator_cannot_be_a_parameter(name):
+    with pytest.raises(DcotError, match=r"cannot be copied.*give a list"):
+        DCoTVectorizer(**{name: (word for word in ("oil", "wheat"))}).fit(TEXTS)
+
+
 def test_a_grid_search_reaches_the_parts():
     labels = ["oil", "oil", "grain", "grain", "oil", "grain", "grain"]
     pipe = Pipeline([("text", DCoTVectorizer()), ("ridge", RidgeClassifier())])
