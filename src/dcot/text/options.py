@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -99,7 +99,9 @@ def stop_list(stop_words: Any) -> frozenset[str]:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS)
-    words: list[Any] = list(stop_words) if isinstance(stop_words, Iterable) else [None]
+    # an iterator would be empty the next time
+    readable = isinstance(stop_words, Iterable) and not isinstance(stop_words, Iterator)
+    words: list[Any] = list(stop_words) if readable else [None]
     if not all(isinstance(word, str) for word in words):
         raise InvalidTypeError(
             f"stop_words must be 'english' or a list of words, got {type(stop_words).__name__}"
@@ -169,8 +171,9 @@ def document_limits(min_df: Any, max_df: Any, n_documents: int) -> tuple[float, 
     """Return the minimum and maximum number of documents for a term."""
     if isinstance(min_df, str):  # "auto"
         min_df = 2 if n_documents >= MANY_DOCUMENTS else 1
-    fewest = min_df if isinstance(min_df, Integral) else min_df * n_documents
-    most = max_df if isinstance(max_df, Integral) else max_df * n_documents
+    beyond = n_documents + 1  # a larger number may be too large for a float
+    fewest = min(min_df, beyond) if isinstance(min_df, Integral) else min_df * n_documents
+    most = min(max_df, beyond) if isinstance(max_df, Integral) else max_df * n_documents
     return float(fewest), float(most)
 
 
@@ -192,12 +195,14 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     _at_least_one("max_features", parameters["max_features"])
     _at_least_one("n_threads", parameters["n_threads"], MAX_THREADS)
     try:
-        kind = np.dtype(parameters["dtype"]).kind
+        dtype = np.dtype(parameters["dtype"])
     except (TypeError, ValueError):
-        kind = ""
-    if kind not in ("i", "u", "f"):
+        dtype = np.dtype(object)
+    # SciPy has no float16, and a model folder no long double
+    if dtype.kind not in "iu" and dtype not in (np.float32, np.float64):
         raise InvalidTypeError(
-            f"dtype must be a type of whole or floating-point numbers, got {parameters['dtype']!r}"
+            "dtype must be a type of whole numbers, float32 or float64, got "
+            f"{parameters['dtype']!r}"
         )
 
 

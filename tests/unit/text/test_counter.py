@@ -239,6 +239,7 @@ def test_an_empty_vocabulary_says_why(parameters, texts, message):
         {"ngram_range": (0, 1)}, {"ngram_range": 2}, {"ngram_range": (1.0, 2.0)}, {"min_df": 0},
         {"min_df": 1.5}, {"max_df": -0.1}, {"max_df": True}, {"min_df": "2"}, {"max_features": 0},
         {"stop_words": "german"}, {"stop_words": 3}, {"stop_words": [3]}, {"n_threads": 0},
+        {"stop_words": iter(["is"])}, {"dtype": np.float16}, {"dtype": "longdouble"},
         {"min_word_length": "2"}, {"max_features": 2.0},
     ],
 )  # fmt: skip
