@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import inspect
 from contextlib import suppress
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer, SearchIndex
+from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer, SearchIndex, load
 from dcot.text import TermCounter, TermWeighting
 
 TEXTS = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat", "opec", "corn"]
 LABELS = ["oil", "oil", "grain", "grain", None, None]
 X = np.random.default_rng(0).poisson(0.7, (30, 12)).astype(float)
-VALUES = [np.array([1, 2]), np.array([]), np.array(["a", "b"]), object(), 5.0, b"x", {}, []]
+VALUES = [
+    *(np.array([1, 2]), np.array([]), np.array(["a", "b"]), object(), 5.0, b"x", {}, []),
+    *(True, 10**400, Fraction(1, 2), {0.5: 1}, iter(["oil"]), "float16", "longdouble"),
+]
 USES = {
     DCoT: lambda model: [
         lambda: model.fit(X),
@@ -53,9 +57,12 @@ def test_any_object_as_any_parameter(kind, name, tmp_path):
     for number, value in enumerate(VALUES):
         with suppress(DcotError):
             model = kind(**{name: value})
+            if hasattr(model, "get_params"):
+                model.get_params()
             for use in USES[kind](model):
                 with suppress(DcotError):
                     use()
             if hasattr(model, "save"):
                 model.save(tmp_path / str(number))
-            repr(model)
+    for folder in tmp_path.iterdir():
+        load(folder)  # what can be saved can be loaded

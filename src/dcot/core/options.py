@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -140,9 +140,10 @@ def by_layer(
     values = [value] if isinstance(value, numbers.Real) else value
     try:
         found = [float(entry) for entry in values]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = []
-    if not found or any(isinstance(entry, str) for entry in values):
+    unordered = isinstance(value, Mapping | Set | Iterator)  # or empty the next time
+    if not found or unordered or any(isinstance(entry, str) for entry in values):
         raise InvalidParameterError(
             f"{name} must be a number, or a sequence with one number per layer, got {value!r}"
         )
@@ -153,7 +154,7 @@ def by_layer(
 
 def check_noise(value: Any) -> None:
     """Reject a value that is not a probability in [0, 1)."""
-    number = float(value) if isinstance(value, numbers.Real) else float("nan")
+    number = as_number(value)
     if not 0 <= number < 1:
         hint = ": with every term removed there is nothing to learn from" if number == 1 else ""
         raise InvalidParameterError(f"noise must be in [0, 1), got {value}{hint}")
@@ -166,16 +167,26 @@ def check_integer(name: str, value: Any, most: float = float("inf")) -> None:
         raise InvalidParameterError(f"{name} must be {wanted}, got {value!r}")
 
 
+def as_number(value: Any) -> float:
+    """Return a value as a float; NaN if it is not a number, or too large for one."""
+    try:
+        real = isinstance(value, int | float | np.integer | np.floating)  # no fraction
+        return float(value) if real and not isinstance(value, bool) else float("nan")
+    except OverflowError:
+        return float("nan")
+
+
 def check_number(name: str, value: Any, positive: bool = False) -> None:
     wanted = "positive" if positive else "zero or more"
-    number = float(value) if isinstance(value, numbers.Real) else float("nan")
+    number = as_number(value)
     if not np.isfinite(number) or number < 0 or (positive and number == 0):
         raise InvalidParameterError(f"{name} must be a number, {wanted}, got {value!r}")
 
 
 def check_seed(value: Any) -> None:
     """Reject a ``random_state`` that is no seed."""
-    whole = isinstance(value, numbers.Integral) and 0 <= int(value) < 1 << 32
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    whole = whole and 0 <= int(value) < 1 << 32
     if not whole and not (
         value is None or value is np.random or isinstance(value, np.random.RandomState)
     ):

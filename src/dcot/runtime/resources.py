@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -185,7 +185,8 @@ def parse_bytes(limit: float | str | None) -> float | None:
         if match and (match[2] or not match[3]):
             number = float(match[1]) * (1024 if match[3] else 1000) ** _POWERS[match[2]]
     elif isinstance(limit, numbers.Real) and not isinstance(limit, bool):
-        number = float(limit)
+        with suppress(OverflowError):
+            number = float(limit)
     if not number > 0:
         raise InvalidParameterError(
             "memory_limit must be a positive number of bytes, or a size like '4GB' or '2 GiB', "

@@ -484,7 +484,7 @@ def share_of_meaning(hybrid: Any) -> float | None:
     """
     if isinstance(hybrid, bool | np.bool_):
         return None if hybrid else 1.0
-    if isinstance(hybrid, numbers.Real) and 0 <= float(hybrid) <= 1:
+    if isinstance(hybrid, numbers.Real) and 0 <= hybrid <= 1:
         return float(hybrid)
     raise InvalidParameterError(
         "hybrid must be True, False, or the weight of meaning from 0 (BM25 alone) to 1 (dCoT "
