@@ -387,7 +387,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> [model.noise for model in DCoT(2).noise_path(X, [0.5, 0.9])]
         [0.5, 0.9]
         """
-        if isinstance(noises, str | numbers.Real) or not len(noises):
+        if isinstance(noises, str) or not np.iterable(noises) or not len(noises := list(noises)):
             raise InvalidParameterError(
                 f"noises must be a list of at least one noise level, got {noises!r}"
             )

@@ -335,11 +335,15 @@ def test_flags_that_are_out_of_date():
 # -- the rest -------------------------------------------------------------------------------------
 
 
-def test_noise_path_wants_several():
+@pytest.mark.parametrize("noises", [0.5, [], None, np.array(0.5), "0.5", iter(())])
+def test_noise_path_wants_several(noises):
     with pytest.raises(DcotError, match="noises must be a list"):
-        DCoT(5).noise_path(COUNTS, 0.5)
-    with pytest.raises(DcotError, match="noises must be a list"):
-        DCoT(5).noise_path(COUNTS, [])
+        DCoT(5).noise_path(COUNTS, noises)
+
+
+def test_a_noise_path_may_be_generated():
+    models = DCoT(5).noise_path(COUNTS, (noise for noise in (0.5, 0.9)))
+    assert [model.noise for model in models] == [0.5, 0.9]
 
 
 def test_weights_that_are_no_numbers():

@@ -215,6 +215,14 @@ def test_partial_fit_in_any_pieces_equals_fit(X, options, sparse):
     np.testing.assert_allclose(pieces.loss_, whole.loss_)
 
 
+@pytest.mark.parametrize("kind", [np.array, sp.csr_array])
+def test_partial_fit_of_no_documents_adds_nothing(X, kind, capfd):
+    rows = kind(X.toarray() if sp.issparse(X) else X)
+    model = DCoT().partial_fit(rows).partial_fit(rows[:0])
+    np.testing.assert_allclose(model.loss_, DCoT().fit(rows).loss_)
+    assert capfd.readouterr() == ("", "")  # where BLAS complains
+
+
 def test_partial_fit_after_fit_says_that_it_starts_again(X):
     model = DCoT(8).fit(X)
     with pytest.warns(UserWarning, match="starts a new model"):

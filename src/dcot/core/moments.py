@@ -121,6 +121,8 @@ class Moments:
     def add(self, X: Matrix, weights: Array | None = None) -> None:
         """Add the rows of X in place, also to the scatter matrix."""
         assert self.scatter is not None
+        if not X.shape[0]:  # BLAS refuses an empty matrix
+            return
         more = Moments.of(X, weights)
         # first, because it may run out of memory
         X = X.astype(self.scatter.dtype, copy=False)
