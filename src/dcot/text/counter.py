@@ -202,7 +202,7 @@ class TermCounter(  # type: ignore[call-arg]
         """Count these terms."""
         store = RowStore(self.dtype, length_hint(raw_documents))
         counting.look_up(raw_documents, self._analysis(), terms, store, self.n_threads)
-        return self._finished(store.matrix(len(terms)))
+        return store.matrix(len(terms), self.binary)
 
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn from more texts.
@@ -269,7 +269,7 @@ class TermCounter(  # type: ignore[call-arg]
         """Return the rows of the store; ``columns`` has the column of each learned term, or -1."""
         by_table = [columns[numbers] for numbers in learned.numbers]
         store.renumber(by_table, len(self._terms), self.n_threads)
-        return self._finished(store.matrix(len(self._terms)))
+        return store.matrix(len(self._terms), self.binary)
 
     def analyze(self, text: str) -> list[str]:
         """Return the terms of one text in order, including terms not in the vocabulary.
@@ -427,8 +427,3 @@ class TermCounter(  # type: ignore[call-arg]
             params = self.get_params(deep=False)
             raise options.nothing_kept(documents, params, learned.n_documents)
         return order[mask]
-
-    def _finished(self, matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-        if self.binary:
-            matrix.data.fill(1)
-        return matrix

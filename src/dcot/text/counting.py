@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from dcot.errors import InvalidInputError
 from dcot.runtime.resources import n_threads as free_threads
 from dcot.text import inputs, kernels_terms
 from dcot.text.analysis import Analysis
@@ -169,10 +170,13 @@ class RowStore:
             used += kept
         self._cuts[-1] = used
 
-    def matrix(self, n_columns: int) -> sparse.csr_matrix:
+    def matrix(self, n_columns: int, binary: bool = False) -> sparse.csr_matrix:
         """Return the rows as a CSR matrix, which uses the memory of the store."""
         for array in (self._indices, self._data):  # no views of them exist
             array.resize(self._cuts[-1], refcheck=False)
+        if binary:
+            self._data.fill(1)
+        self._check_range()
         lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths])
         large = self._cuts[-1] > np.iinfo(np.int32).max
         indptr = np.cumsum(lengths).astype(np.int64 if large else np.int32)
@@ -183,6 +187,17 @@ class RowStore:
         matrix.has_sorted_indices = True
         matrix.has_canonical_format = True
         return matrix
+
+    def _check_range(self) -> None:
+        """Raise an error if a count would become another number in a small type."""
+        if self.dtype in _DIRECT_TYPES or self.dtype.kind == "f" or not self._data.size:
+            return
+        largest = int(self._data.max())
+        if largest > np.iinfo(self.dtype).max:
+            raise InvalidInputError(
+                f"a document has a term {largest:,} times, which dtype={self.dtype} cannot hold: "
+                "use a larger one"
+            )
 
     def _make_room(self, used: int, needed: int) -> None:
         """Enlarge the arrays to the size that all documents need if they are like those so far.

@@ -277,6 +277,16 @@ def test_a_function_as_analyzer():
         TermCounter(analyzer=lambda text: [len(text)]).fit(TEXTS)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])
+def test_counts_that_a_small_type_cannot_hold(dtype):
+    most = np.iinfo(dtype).max
+    texts = ["tea " * (most + 1), "tea and coffee"]
+    with pytest.raises(DcotError, match=f"{most + 1:,} times"):
+        TermCounter(dtype=dtype).fit_transform(texts)
+    assert TermCounter(dtype=dtype, binary=True).fit_transform(texts).max() == 1
+    assert TermCounter(dtype=dtype).fit_transform([texts[0][4:]]).max() == most
+
+
 def test_dtype_and_binary():
     X = TermCounter(dtype=np.float32, binary=True).fit_transform(TEXTS)
     assert X.dtype == np.float32
