@@ -130,7 +130,8 @@ def to_numpy(model: Model, folder: str | os.PathLike[str]) -> None:
     place = as_path(folder)
     with explained(place):
         place.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(program.settings, ensure_ascii=False).encode()
+    settings = json.dumps(program.settings, ensure_ascii=False)
+    text = settings.encode("utf-8", "surrogatepass")  # labels may have lone surrogates
     arrays: dict[str, Any] = {"settings": np.frombuffer(text, dtype=np.uint8), **program.arrays}
     with atomic_file(place / "weights.npz") as file:
         np.savez(file, **arrays)
@@ -183,7 +184,10 @@ def _text(pipeline: TextPipeline | None) -> Part:
     if pipeline is None:
         return {}, {"analysis": None, "weighting": None, "terms": None}
     weighting = pipeline.weighting
-    settings = weighting.get_params()
+    settings = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in weighting.get_params().items()
+    }
     if settings["norm"] == "auto":
         settings["norm"] = "l2" if weighting.scheme == "tfidf" else None
     settings["mean_length"] = float(weighting.mean_length_)

@@ -36,7 +36,13 @@ SETTINGS = {
     "x and LSI": {"output": "all"},
     "LSI, not scaled": {"output": "lsi", "normalize": None},
     "double": {"dtype": "float64", "weighting": "counts", "norm": "l2", "n_layers": 1},
-    "bm25 without k1": {"weighting": "bm25", "k1": 0.0, "ngram_range": (1, 2), "min_df": 2},
+    "bm25 without k1": {
+        "weighting": "bm25",
+        "k1": np.float32(0),
+        "use_idf": np.True_,
+        "ngram_range": (1, 2),
+        "min_df": 2,
+    },
     "binary": {"binary": True, "use_idf": False, "stop_words": "english", "lowercase": False},
     "characters": {"analyzer": "char", "ngram_range": (2, 3), "min_df": 3, "weighting": "binary"},
     "padded": {"analyzer": "char_wb", "ngram_range": (1, 9), "min_df": 3, "strip_accents": "ascii"},
@@ -197,8 +203,8 @@ def test_labels_that_cannot_be_exported(labels, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("labels", [[1, 2], [True, False], [1.0, 2.0]])
-def test_labels_that_are_numbers(labels, tmp_path):
+@pytest.mark.parametrize("labels", [[1, 2], [True, False], [1.0, 2.0], ["\ud800", "b"]])
+def test_labels_stay_as_they_are(labels, tmp_path):
     texts = ["crude oil prices", "wheat harvest", "opec oil output", "corn and wheat"] * 3
     mixed = np.array([labels[k % 2] for k in range(12)], dtype=object)
     scorer = scorer_of(DCoTClassifier(random_state=0).fit(texts, mixed), tmp_path)
