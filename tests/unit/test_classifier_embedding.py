@@ -335,6 +335,15 @@ def test_blank_and_unknown_texts_have_no_vector(corpus):
         assert (model.predict(new, unknown="?") == "?").tolist() == [True, False, not read]
 
 
+def test_an_encoder_that_gives_words_other_dimensions(corpus):
+    def encode(texts):
+        width = 5 if " " in texts[0] or texts[0] == "oil" else 4
+        return FakeEncoder().encode(texts)[:, :width]
+
+    with pytest.raises(DcotError, match="seed words have 4 dimensions"):
+        DCoTClassifier(embedding=encode).fit(corpus[0], corpus[1], seed_words={"oil": ["opec"]})
+
+
 def test_a_vector_says_something_about_a_document_without_known_terms(corpus):
     texts, labels, _ = corpus
     V = FakeEncoder().encode(texts)

@@ -557,3 +557,11 @@ def test_sparse_features_in_a_frame():
     with pytest.raises(InvalidParameterError, match=r"frames of pandas cannot hold them"):
         model.set_output(transform="pandas").transform(TEXTS)
     assert sp.issparse(model.set_output(transform="default").transform(TEXTS))
+
+
+def test_numbers_that_only_look_like_shares_or_counts():
+    model = DCoTClassifier(selection="none").fit(TEXTS, LABELS)
+    with pytest.raises(InvalidParameterError, match="abstain must be a number"):
+        model.predict(TEXTS, abstain=np.complex128(0.5))
+    with pytest.raises(InvalidParameterError, match="k must be a whole number"):
+        model.suggest(TEXTS, k=True)

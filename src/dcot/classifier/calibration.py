@@ -126,7 +126,7 @@ class Reliability:
 def _check_share(name: str, value: Any) -> None:
     if (
         isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
+        or not isinstance(value, int | float | np.integer | np.floating)
         or not 0 < value < 1
     ):
         raise InvalidParameterError(

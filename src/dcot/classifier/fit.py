@@ -51,7 +51,7 @@ from dcot.core.fit import FittedDCoT
 from dcot.core.moments import Moments
 from dcot.core.options import FitOptions
 from dcot.core.representation import combined, products
-from dcot.embedding.vectors import Documents, Embedding, VectorSource
+from dcot.embedding.vectors import Documents, Embedding, VectorSource, check_vectors
 
 Array = NDArray[Any]
 
@@ -268,6 +268,9 @@ def fit_classifier(
     embedding, vectors, added = None, None, None
     if source is not None:
         embedding, vectors = _learned_vectors(source, labels, weights, X.shape[0])
+        if seeds is not None:
+            width = len(embedding.mean)
+            check_vectors(seeds.documents.vectors, len(seeds), "the seed words", width)
     training = _prepare(X, labels, weights, options, seeds, vectors)
     labelled = Documents(training.X[training.labels.labelled])
     pool = Documents(training.X[training.pool])

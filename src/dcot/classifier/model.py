@@ -1217,7 +1217,7 @@ def _several(chosen: Array, fitted: FittedClassifier, known: Array, unknown: Any
 
 
 def _checked_k(k: Any, n: int) -> int:
-    if not isinstance(k, int | np.integer) or not 1 <= k <= n:
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= n:
         raise InvalidParameterError(
             f"k must be a whole number from 1 to the {n} documents, got {k!r}"
         )
