@@ -215,6 +215,12 @@ def test_partial_fit_in_any_pieces_equals_fit(X, options, sparse):
     np.testing.assert_allclose(pieces.loss_, whole.loss_)
 
 
+def test_the_order_of_bytes_does_not_matter(X):
+    rows = X.toarray() if sp.issparse(X) else X
+    swapped = rows.astype(rows.dtype.newbyteorder())
+    np.testing.assert_array_equal(DCoT().fit_transform(swapped), DCoT().fit_transform(rows))
+
+
 @pytest.mark.parametrize("kind", [np.array, sp.csr_array])
 def test_partial_fit_of_no_documents_adds_nothing(X, kind, capfd):
     rows = kind(X.toarray() if sp.issparse(X) else X)

@@ -150,7 +150,8 @@ def _damaged(what: str) -> InvalidInputError:
 def precision(wanted: Any, given: Any) -> Any:
     """Return the dtype to compute in: ``wanted``, or by default the one that suits X."""
     if wanted is None:
-        return np.dtype(np.float64 if given == np.float64 else np.float32)
+        double = np.dtype(given).newbyteorder("=") == np.float64  # in any order of bytes
+        return np.dtype(np.float64 if double else np.float32)
     try:
         dtype = np.dtype(wanted)
     except TypeError:
