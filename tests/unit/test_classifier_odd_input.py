@@ -559,6 +559,26 @@ def test_sparse_features_in_a_frame():
     assert sp.issparse(model.set_output(transform="default").transform(TEXTS))
 
 
+def test_fit_transform_reads_documents_once():
+    model = DCoTClassifier(selection="none")
+    features = model.fit_transform(iter(TEXTS), LABELS)
+    np.testing.assert_array_equal(features, model.transform(TEXTS))
+    frame = model.set_output(transform="pandas").fit_transform(iter(TEXTS), LABELS)
+    np.testing.assert_array_equal(frame.to_numpy(), features)
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_fit_transform_takes_what_fit_takes(kind):
+    X, V = np.eye(6) + 1, np.random.default_rng(0).normal(size=(6, 3))
+    for documents, unlabelled in ((TEXTS[:4], TEXTS[4:]), (kind(X[:4].tolist()), X[4:])):
+        model = DCoTClassifier(selection="none")
+        features = model.fit_transform(
+            documents, LABELS[:4], unlabelled=unlabelled, vectors=kind(V.tolist())
+        )
+        expected = model.transform(documents, vectors=V[:4])
+        np.testing.assert_array_equal(features, expected)
+
+
 def test_numbers_that_only_look_like_shares_or_counts():
     model = DCoTClassifier(selection="none").fit(TEXTS, LABELS)
     with pytest.raises(InvalidParameterError, match="abstain must be a number"):

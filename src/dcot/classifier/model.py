@@ -284,6 +284,40 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         made = None if pipeline is None else DCoTVectorizer._of_fitted(pipeline, dcot)
         return self._store(found, made, dcot)
 
+    def fit_transform(
+        self,
+        documents: Any,
+        y: Any,
+        *,
+        unlabelled: Any = None,
+        sample_weight: ArrayLike | None = None,
+        vectors: Any = None,
+        seed_words: Mapping[Any, Sequence[str]] | None = None,
+    ) -> Any:
+        """Fit the classifier and return the features of ``documents``, which are read once.
+
+        Parameters and errors are those of ``fit``.
+
+        Examples
+        --------
+        >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
+        >>> DCoTClassifier().fit_transform(texts, ["oil", "oil", "grain", "grain"]).shape
+        (4, 17)
+        """
+        documents = as_texts(documents) if is_text(documents) else documents
+        self.fit(
+            documents,
+            y,
+            unlabelled=unlabelled,
+            sample_weight=sample_weight,
+            vectors=vectors,
+            seed_words=seed_words,
+        )
+        if vectors is not None and unlabelled is not None:
+            n = len(documents) if isinstance(documents, Texts) else np.shape(documents)[0]
+            vectors = vectors[:n]
+        return self.transform(documents, vectors=vectors)
+
     def refit(
         self,
         documents: Any,
