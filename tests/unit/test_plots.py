@@ -72,6 +72,19 @@ def test_equal_texts_have_a_column_each(model):
     [
         lambda model: plots.accuracy_bars({}),
         lambda model: plots.accuracy_bars({"a": []}),
+        lambda model: plots.accuracy_bars([0.5]),
+        lambda model: plots.accuracy_bars({"a": 0.5}),
+        lambda model: plots.accuracy_bars({"a": ["high"]}),
+        lambda model: plots.label_curves([[0.5]]),
+        lambda model: plots.label_curves({"a": [0.5]}),
+        lambda model: plots.label_curves({"a": {10: []}}),
+        lambda model: plots.term_map(model, None),
+        lambda model: plots.term_map(model, [["opec"]]),
+        lambda model: plots.term_map(model, ["opec"], neighbours="8"),
+        lambda model: plots.term_map(model, ["opec"], neighbours=np.ones(2)),
+        lambda model: plots.word_columns(None),
+        lambda model: plots.word_columns([model.explain("opec")], k="1"),
+        lambda model: plots.document_layers(model.explain("opec"), k=-1),
         lambda model: plots.noise_heatmap([[1, 2], [3]], noises=[0.5, 0.9]),
         lambda model: plots.word_columns([model.explain("opec")], layer="1"),
         lambda model: model.explain("opec").layer(1.5),
@@ -239,6 +252,8 @@ def test_the_choice_of_a_classifier(classifier):
     assert "prototypes 4, both layers" in names
     bold = [label for label in figure.axes[0].get_yticklabels() if label.get_weight() == "bold"]
     assert len(bold) in (1, 2)
+    with pytest.raises(DcotError, match="most must be"):
+        plots.selection_results(classifier, most="all")
     few = plots.selection_results(classifier, most=1)
     assert 1 <= len(few.axes[0].get_yticklabels()) <= 3
     with pytest.raises(DcotError, match="a fitted DCoTClassifier is needed"):

@@ -41,8 +41,9 @@ def accuracy_bars(
     >>> figure = plots.accuracy_bars({"TF-IDF": [0.5, 0.6], "dCoT": [0.7, 0.72]})
     >>> figure.savefig("bars.png")  # doctest: +SKIP
     """
-    if not accuracies or any(not len(values) for values in accuracies.values()):
+    if not isinstance(accuracies, Mapping) or not accuracies:
         raise InvalidInputError("expected names of systems, with at least one accuracy each")
+    accuracies = {name: _draws(values).tolist() for name, values in accuracies.items()}
     ax = axes_of(ax, 5, 0.6 * len(accuracies) + 1)
     dots = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": "black"}
     for row, given in enumerate(accuracies.values()):
@@ -60,6 +61,17 @@ def accuracy_bars(
     plain(ax)
     ax.set_title(title)
     return ax.figure
+
+
+def _draws(values: Any) -> Any:
+    """Accuracies as an array; an error if they are no numbers."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"accuracies must be numbers: {error}") from error
+    if found.ndim != 1 or not found.size:
+        raise InvalidInputError(f"expected at least one accuracy, in a list, got {values!r:.60}")
+    return found
 
 
 def label_curves(
@@ -98,9 +110,14 @@ def label_curves(
     >>> figure.axes[0].get_xlabel()
     'labelled documents'
     """
-    budgets = sorted({budget for curve in curves.values() for budget in curve})
-    if not budgets or any(not len(draws) for curve in curves.values() for draws in curve.values()):
+    nested = isinstance(curves, Mapping) and all(isinstance(c, Mapping) for c in curves.values())
+    budgets = sorted({budget for curve in curves.values() for budget in curve}) if nested else []
+    if not budgets:
         raise InvalidInputError("expected numbers of labels, with at least one draw each")
+    curves = {
+        name: {budget: _draws(values) for budget, values in curve.items()}
+        for name, curve in curves.items()
+    }
     ax = axes_of(ax, 5.6, 3.8)
     last = len(curves) - 1
     ends: list[tuple[float, float, str, str, str]] = []
@@ -108,7 +125,7 @@ def label_curves(
         if not curve:
             continue
         xs = np.array(sorted(curve), dtype=np.float64) * 1.01 ** (number - last / 2)
-        draws = [100 * np.asarray(curve[budget], dtype=np.float64) for budget in sorted(curve)]
+        draws = [100 * np.asarray(curve[budget]) for budget in sorted(curve)]
         means = [float(values.mean()) for values in draws]
         ours = number == last
         colour = OURS if ours else COLOURS[number % len(COLOURS)]

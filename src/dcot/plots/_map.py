@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.core.options import check_integer
 from dcot.errors import InvalidInputError
 from dcot.explain import Readable
 from dcot.plots._figure import COLOURS, MARKERS, OURS, axes_of, literal
@@ -69,9 +71,13 @@ def term_map(
     >>> len(figure.axes)
     1
     """
-    seeds = list(dict.fromkeys(words))
-    if isinstance(words, str) or not seeds:
+    listed = isinstance(words, Iterable) and not isinstance(words, str)
+    seeds: list[Any] = list(words) if listed else []
+    if not seeds or not all(isinstance(word, Hashable) for word in seeds):
         raise InvalidInputError(f"words must be a list of at least one word, got {words!r:.60}")
+    seeds = list(dict.fromkeys(seeds))
+    if not isinstance(neighbours, Integral) or neighbours:
+        check_integer("neighbours", neighbours)
     reader = model._reader(names)
     group = {seed: number for number, seed in enumerate(seeds)}
     for number, seed in enumerate(seeds):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcot.core.options import check_integer
 from dcot.errors import InvalidInputError
 from dcot.plots._figure import new_figure, plain
 from dcot.runtime.extras import require
@@ -61,6 +62,8 @@ def selection_results(
             f"a fitted DCoTClassifier is needed, got {type(classifier).__name__} without "
             "cv_results_: call fit first"
         )
+    if most is not None:
+        check_integer("most", most)
     params = results["params"]
     chosen = classifier.best_index_
     errors, spread = results["mean_test_error"], results["std_test_error"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dcot.core.options import check_integer
 from dcot.errors import InvalidInputError
 from dcot.explain import Meaning
 from dcot.plots._figure import OURS, axes_of, check_meaning, literal, new_figure, plain
@@ -62,6 +63,9 @@ def word_columns(
     >>> len(figure.axes)
     1
     """
+    check_integer("k", k)
+    if not isinstance(columns, Mapping | Iterable):
+        check_meaning(columns)
     named = columns if isinstance(columns, Mapping) else _columns(columns, layer, k)
     if not named:
         raise InvalidInputError("there are no words to draw: pass at least one")
@@ -149,6 +153,7 @@ def document_layers(meaning: Meaning, *, k: int = 12, title: str | None = None) 
     >>> len(figure.axes)
     3
     """
+    check_integer("k", k)
     check_meaning(meaning)
     if not meaning.layers:
         raise InvalidInputError("there are no layers to draw")
