@@ -924,7 +924,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         reader = self._reader()
         unknown: list[str] = []
         if isinstance(given, Texts):
-            unknown = reader.skipped(given.to_list()[0], read.terms)
+            unknown = reader.skipped(given.to_list()[0])
         return explain_decision(read, fitted, reader.terms, chosen, other, unknown)
 
     def suggest(self, documents: Any, k: int = 10, *, vectors: Any = None) -> Array:

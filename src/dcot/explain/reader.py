@@ -110,16 +110,16 @@ class Reader:
                 "by one"
             )
         row, terms = self.read([text]), set(analyze(text))
-        unknown = self.skipped(text, row)
+        unknown = self.skipped(text)
         if len(text.split()) == 1 and len(unknown) == len(terms):
             raise self.unknown(unknown[0] if len(terms) == 1 else text.strip())
         return self.meaning(row, text, k, unknown)
 
-    def skipped(self, text: str, row: Matrix) -> list[str]:
-        """Return the words of a text that the model does not know, given the text's row."""
-        known = set(self.terms[sp.csr_array(row).indices].tolist())
+    def skipped(self, text: str) -> list[str]:
+        """Return the words of a text that the model does not know."""
         terms = dict.fromkeys(() if self.analyze is None else self.analyze(text))
-        return [term for term in terms if term not in known and self.find(term) is None]
+        known = set(self.terms.tolist())
+        return [term for term in terms if term not in known]
 
     def _explain_words(self, words: str | Sequence[str], k: int) -> Meaning:
         """Explain words, each counted as often as it occurs.
