@@ -747,7 +747,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         fitted = self._fitted()
         try:
             terms = _check_feature_names_in(self, input_features)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise InvalidInputError(
                 f"{error}: pass the names of the {fitted.n_terms} columns, or None"
             ) from error

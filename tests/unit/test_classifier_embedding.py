@@ -735,3 +735,10 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_bytes(b"\xef\xbb\xbfoil 1 2\nwheat 3 4\n")
     np.testing.assert_array_equal(look_up(path, ["oil", "wheat"]), [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("given", [(word for word in "ab"), 3, object(), dict])
+def test_what_is_no_embedding(given):
+    with pytest.raises(DcotError, match="embedding is a"):
+        as_encoder(given)
+    assert as_encoder(str.lower).name  # a function without a module

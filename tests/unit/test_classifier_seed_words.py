@@ -188,6 +188,7 @@ def test_an_encoder_reads_the_words_and_a_table_has_them(corpus):
         ("opec", "mapping from classes"),
         ({"oil": "opec"}, "list of words"),
         ({"oil": [3]}, "expected text"),
+        ({"oil": [["opec"]]}, "expected text"),
         ({"oil": ["opec"], "grain": ["zebra"]}, "'grain' is a term of the documents"),
         ({"oil": ["opec"]}, "only one class"),
         ({"oil": ["opec"], 3: ["wheat"]}, "sorted together"),

@@ -481,3 +481,9 @@ def test_a_path_of_any_options_equals_single_fits(X):
 def test_options_are_checked(change, words):
     with pytest.raises(InvalidParameterError, match=words):
         FitOptions(**change)
+
+
+@pytest.mark.parametrize("names", [object(), "oil", {}, 3])
+def test_names_of_columns_that_are_no_names(X, names):
+    with pytest.raises(DcotError, match="pass the names"):
+        DCoT().fit(X).get_feature_names_out(names)

@@ -56,12 +56,13 @@ def check_seed_words(given: Any) -> list[tuple[Any, str]]:
             raise InvalidTypeError(
                 f"seed words of {name!r} are a {type(words).__name__}, expected a list of words"
             )
-        for word in dict.fromkeys(words):
+        words = list(words)
+        for word in words:
             if not isinstance(word, str):
                 raise InvalidTypeError(
                     f"a seed word of {name!r} is a {type(word).__name__}, expected text"
                 )
-            found.append((name, word))
+        found += [(name, word) for word in dict.fromkeys(words)]
     if not found:
         raise InvalidInputError("seed_words has no words: give some, or leave it out")
     return found

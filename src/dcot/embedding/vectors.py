@@ -207,7 +207,8 @@ def as_encoder(given: Any) -> Encoder | None:
                 f"{WORDLLAMA!r}"
             )
         return None
-    kind = given if hasattr(given, "__qualname__") else type(given)
+    named = hasattr(given, "__qualname__") and hasattr(given, "__module__")
+    kind = given if named else type(given)
     name = f"{kind.__module__}.{kind.__qualname__}"
     for method in ("encode", "embed"):
         if callable(getattr(given, method, None)) and not isinstance(given, type):

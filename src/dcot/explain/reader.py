@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from heapq import nlargest
@@ -404,8 +405,11 @@ def near_spellings(word: str, terms: Iterable[str], k: int = 5) -> list[str]:
 
 def _one_row(document: Any) -> Any:
     """Return a document as a matrix; it may be a vector of numbers."""
-    if not sp.issparse(document) and np.ndim(document) == 1 and not hasattr(document, "columns"):
-        return np.asarray(document)[None, :]
+    if sp.issparse(document) or hasattr(document, "columns"):
+        return document
+    with suppress(ValueError):  # rows of different lengths, which the model refuses
+        found = np.asarray(document)
+        return found[None, :] if found.ndim == 1 else document
     return document
 
 

@@ -300,7 +300,7 @@ ROWS_PER_STEP = 4096  # rows packed at a time, to avoid a copy of a large matrix
 
 
 def check_precision(precision: Any) -> None:
-    if precision not in PRECISIONS:
+    if not isinstance(precision, str | None) or precision not in PRECISIONS:
         raise InvalidParameterError(
             f"precision must be None (as learned), 'float16' or 'int8', got {precision!r}"
         )

@@ -168,6 +168,8 @@ def test_rows_words_and_names_of_a_matrix_model():
     assert plain.explain(row * 0).is_bias
     with pytest.raises(UnknownTermError, match="similar spellings: corn"):
         named.explain("cornn")
+    with pytest.raises(DcotError, match="inhomogeneous"):
+        plain.explain([[1, 2], [3]])
     with pytest.raises(DcotError, match="explain takes one document, got 20"):
         plain.explain(MATRIX)
     with pytest.raises(DcotError, match="features"):

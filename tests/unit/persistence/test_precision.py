@@ -79,9 +79,10 @@ def test_no_column_is_off_by_more_than_its_last_digit(W):
         assert (np.abs(found.astype(np.float64) - W) <= bound).all()
 
 
-def test_bad_precision(model, tmp_path):
+@pytest.mark.parametrize("precision", ["int4", np.array(["int8", "int8"]), 8])
+def test_bad_precision(model, tmp_path, precision):
     with pytest.raises(dcot.DcotError, match="precision must be"):
-        model.save(tmp_path / "new", precision="int4")
+        model.save(tmp_path / "new", precision=precision)
     with pytest.raises(dcot.DcotError, match="finite"):
         pack({"W": np.array([[np.inf]])}, "int8")
     assert not (tmp_path / "new").exists()
