@@ -19,7 +19,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
-from dcot.runtime.files import create, explained, move_into_place, remove_leftovers, temporary_name
+from dcot.runtime.files import (
+    create,
+    explained,
+    move_into_place,
+    remove_leftovers,
+    temporary_name,
+    write_atomically,
+)
 from dcot.web.documents import Documents
 from dcot.web.formats import Entry, Format, read_label_file, row_of, written
 
@@ -28,6 +35,7 @@ if sys.platform != "win32":
 
 MAX_FILE_BYTES = 1 << 30
 MAX_NAME = 200  # characters of a class
+_OPEN_FILES_CAN_BE_REPLACED = sys.platform != "win32"
 
 
 @dataclass(frozen=True)
@@ -251,11 +259,18 @@ class LabelStore:
     def _rewrite(self, labels: Mapping[int, Label], foreign: Iterable[Entry]) -> None:
         """Replace the file in one step; the new one is locked before it gets the name."""
         data = written(self._entries(labels, foreign), self.kind).encode()
-        with explained(self.path):
-            remove_leftovers(self.path)
-            new = _LockedFile.replacing(self.path, data)
-        self._file.close()
-        self._file = new
+        if _OPEN_FILES_CAN_BE_REPLACED:
+            with explained(self.path):
+                remove_leftovers(self.path)
+                new = _LockedFile.replacing(self.path, data)
+            self._file.close()
+            self._file = new
+        else:
+            self._file.close()
+            try:
+                write_atomically(self.path, data)
+            finally:
+                self._file = self._open()
         self._seen = self._signature()
 
     def _signature(self) -> tuple[int, ...]:

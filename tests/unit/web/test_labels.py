@@ -268,6 +268,28 @@ def test_an_edited_file_that_could_not_be_rewritten_is_not_appended_to(
     assert names(LabelStore(path, documents)) == {0: "a", 2: "third", 5: "e"}
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="open files are listed by Linux")
+def test_no_open_file_is_replaced_on_windows(documents, path, monkeypatch):
+    """Windows refuses to rename a file that is open, or to replace it."""
+    replace = os.replace
+
+    def of_windows(source, target):
+        fds = "/proc/self/fd"
+        opened = {os.path.realpath(f"{fds}/{number}") for number in os.listdir(fds)}
+        if {os.path.realpath(source), os.path.realpath(target)} & opened:
+            raise PermissionError(errno.EACCES, "in use by another process")
+        replace(source, target)
+
+    monkeypatch.setattr(labels, "_OPEN_FILES_CAN_BE_REPLACED", False)
+    monkeypatch.setattr(os, "replace", of_windows)
+    store = LabelStore(path, documents)
+    store.set({0: "a", 1: "b"})
+    store.set({0: "c"})
+    store.set({2: "d"})  # the file can still be appended to
+    store.close()
+    assert names(LabelStore(path, documents)) == {0: "c", 1: "b", 2: "d"}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
 def test_a_second_server_is_refused(documents, path):
     store = LabelStore(path, documents)
