@@ -101,8 +101,7 @@ def _root(
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # escape characters that cannot be shown
-            stream.reconfigure(errors="backslashreplace")
+        _choose_encoding(stream)
     try:
         with _cleaned_up_when_terminated(), at_end:
             named = [one for one in arguments[:1] if one in COMMANDS]
@@ -117,6 +116,18 @@ def run(arguments: Sequence[str]) -> int:
         return leaving.code if isinstance(leaving.code, int) else OK
     except Exception as error:
         return _usage(error) if hasattr(error, "format_message") else report(error, debug=False)
+
+
+def _choose_encoding(stream: Any) -> None:
+    """Escape characters that cannot be shown; on Windows, pipes and files get UTF-8.
+
+    There the default is the code page of the country, which has few characters.
+    """
+    if not hasattr(stream, "reconfigure"):
+        return
+    kept = sys.platform != "win32" or stream.isatty() or "PYTHONIOENCODING" in os.environ
+    encoding = None if kept else "utf-8"
+    stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 @contextmanager

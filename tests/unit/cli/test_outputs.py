@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
+import sys
 from datetime import date, timedelta
 
 import numpy as np
@@ -14,6 +16,7 @@ import scipy.sparse as sp
 from tests.unit.cli.running import documents, run
 
 import dcot
+from dcot.cli import app
 from dcot.cli.files import frame, joined
 
 ROWS = documents()
@@ -520,3 +523,24 @@ def test_a_kept_column_never_takes_the_place_of_another(shelf):
     keep = [word for name in ("id", "id_", "prediction") for word in ("--keep", name)]
     [row] = run("predict", "classifier", "odd.csv", *keep, "--json").rows
     assert [row[name] for name in ("id", "id__", "id_", "prediction_")] == [0, "a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "chosen", "expected"),
+    [
+        ("win32", None, "naïve 数据".encode()),
+        ("win32", "cp1252", b"na\xefve \\u6570\\u636e"),
+        ("linux", None, b"na\xefve \\u6570\\u636e"),
+    ],
+)
+def test_pipes_get_utf_8_on_windows(platform, chosen, expected, monkeypatch):
+    """Python would take the code page; commands read UTF-8."""
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.delenv("PYTHONIOENCODING", raising=False)
+    if chosen:
+        monkeypatch.setenv("PYTHONIOENCODING", chosen)
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    app._choose_encoding(stream)
+    stream.write("naïve 数据")
+    stream.flush()
+    assert stream.buffer.getvalue() == expected
