@@ -75,7 +75,7 @@ def test_code_of_the_page_on_scaling_runs(tmp_path):
 def test_the_navigation_has_every_page_once():
     navigation = re.findall(r"(?:: |- )(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
     pages = {page for page in PAGES if page.parent.name != "experiments"} | WRITTEN_BY_THE_BUILD
-    assert sorted(navigation) == sorted(str(page.relative_to(DOCS)) for page in pages)
+    assert sorted(navigation) == sorted(page.relative_to(DOCS).as_posix() for page in pages)
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Chec
     if not record.exists():
         return fresh
     try:
-        found = json.loads(record.read_text())
+        found = json.loads(record.read_text(encoding="utf-8"))
         saved = Checkpoint(**found)
         if any(type(one) is not int or one < 0 for one in (saved.batches, saved.rows)):
             raise ValueError("a count is no number")

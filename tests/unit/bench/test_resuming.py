@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -193,7 +194,7 @@ def test_cells_say_what_they_depend_on_and_nothing_private(tmp_path):
     run_job([{**KEY, "draw": 1}], lambda context, job, keys: ((k, {}) for k in keys), store)
     assert store.get({**KEY, "draw": 1}) is not None
     assert json.loads(store.path({**KEY, "draw": 1}).read_text())["seeds"]["draws"] == SEED
-    private = [os.uname().nodename, str(Path.home()), str(tmp_path), os.sep + "src"]
+    private = [platform.node(), str(Path.home()), str(tmp_path), os.sep + "src"]
     assert not [word for word in private if len(word) > 1 and word in text]
 
 
