@@ -6,9 +6,11 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from tests.unit.cli.running import run, write_corpora
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+START = (Path(__file__).parents[2] / "docs" / "index.md").read_text(encoding="utf-8")
 SCREENS = 2 * 50  # lines
 
 
@@ -29,6 +31,18 @@ def test_the_commands_run(tmp_path, monkeypatch):
         assert program == "dcot"
         done = run(*arguments)
         assert done.code == 0, done.err
+
+
+def test_the_start_page_reads_a_table(tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    write_corpora(tmp_path)
+    table = (tmp_path / "news.csv").read_text(encoding="utf-8")
+    (tmp_path / "tickets.csv").write_text(table.replace("topic", "queue", 1), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"```python\n(.*?)```", START, re.S)[1]
+    names = {}
+    exec(compile(code, "index.md", "exec"), names)
+    assert names["model"].classes_.tolist() == ["oil", "stocks"]
 
 
 def test_it_fits_on_two_screens():
