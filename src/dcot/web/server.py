@@ -79,10 +79,13 @@ def listen(host: str, port: int | None) -> socket.socket:
         raise InvalidParameterError("host is empty: name an address, such as 127.0.0.1")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     wanted = [DEFAULT_PORT, 0] if port is None else [port]
+    # elsewhere the port of a server that has just ended is free again; on Windows, SO_REUSEADDR
+    # would let two servers listen on the same port
+    reuse = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
     for number in wanted:
         # asyncio sends small answers at once (TCP_NODELAY) only if the protocol is named here
         found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.setsockopt(socket.SOL_SOCKET, reuse, 1)
         try:
             found.bind((host, number))
             found.listen(128)

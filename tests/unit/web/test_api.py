@@ -305,6 +305,15 @@ def test_where_the_server_listens():
         assert usual.getsockname()[1] != other.getsockname()[1]  # a free one, if it is in use
 
 
+def test_no_other_program_can_listen_on_the_same_port_on_windows(monkeypatch):
+    """There SO_REUSEADDR would allow it, and another option forbids it."""
+    stand_in = socket.SO_KEEPALIVE  # an option that this system has
+    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", stand_in, raising=False)
+    with listen("127.0.0.1", 0) as listening:
+        assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) == 0
+        assert listening.getsockopt(socket.SOL_SOCKET, stand_in) != 0
+
+
 def test_small_answers_are_sent_at_once():
     """asyncio turns off the delay of small packets only for sockets with this protocol."""
     with listen("127.0.0.1", 0) as listening:
