@@ -91,6 +91,8 @@ def plain_file(path: Path) -> Iterator[tuple[FileIO, int]]:
     """Open a file, and yield it with its size; links, pipes and devices raise an error."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    if not hasattr(os, "O_NOFOLLOW") and path.is_symlink():  # Windows
+        raise _not_plain(path)
     try:
         handle = os.open(path, flags)
     except OSError as error:

@@ -196,6 +196,17 @@ def test_links_and_pipes_are_not_followed(folder, tmp_path, name):
         dcot.load(folder)
 
 
+@pytest.mark.parametrize("mmap", [False, True])
+def test_links_are_not_followed_on_windows(folder, tmp_path, monkeypatch, mmap):
+    """The system cannot be asked there not to follow them."""
+    monkeypatch.delattr(os, "O_NOFOLLOW", raising=False)
+    path = part(folder, "arrays")
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ModelFormatError, match="not a plain file"):
+        dcot.load(folder, mmap=mmap)
+
+
 @pytest.mark.parametrize(
     "name",
     [
