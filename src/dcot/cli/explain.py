@@ -27,8 +27,8 @@ EXAMPLES = {
     "info": ("dcot info model", "dcot info model --json"),
     "explain": (
         "dcot explain model nasdaq",
-        "dcot explain model 'opec cut its output' -k 5",
-        "dcot explain classifier 'opec cut its output' --target oil --against stocks",
+        'dcot explain model "opec cut its output" -k 5',
+        'dcot explain classifier "opec cut its output" --target oil --against stocks',
     ),
     "similar": ("dcot similar model nasdaq", "dcot similar model stocks --cohort -k 5"),
 }

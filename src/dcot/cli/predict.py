@@ -35,7 +35,7 @@ _SHOWN = 400  # characters of a text in a table, before it is cut to the width o
 EXAMPLES = {
     "predict": (
         "dcot predict model new.csv --text body --id number -o predictions.csv",
-        "echo 'OPEC cut its output' | dcot predict model - --top 3",
+        'echo "OPEC cut its output" | dcot predict model - --top 3',
         "dcot predict model new.csv --text body --json",
     ),
     "suggest": (

@@ -35,8 +35,8 @@ EXAMPLES = {
         "dcot index new news.txt -o index",
     ),
     "search": (
-        "dcot search index 'opec output'",
-        "dcot search index 'opec output' -k 3 --json",
+        'dcot search index "opec output"',
+        'dcot search index "opec output" -k 3 --json',
         "cat queries.txt | dcot search index - -o hits.csv",
     ),
 }
