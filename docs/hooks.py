@@ -26,6 +26,8 @@ DOCS = Path(__file__).parent
 FORMULA = re.compile(r"```math\n(.+?)```|\$`(.+?)`\$", re.S)
 # a line with nothing but a link to a table: the site shows the table in its place
 TABLE = re.compile(r"^\[[^\]\n]+\]\(((?:\.\./)*(?:tables|experiments)/[\w-]+\.md)\)$", re.M)
+ROW = re.compile(r"^\|.*$", re.M)
+UNIT = re.compile(r"(?<=\d) (?=(?:s|ms|MB|GB|%)(?!\w))")
 PROMPTS = re.compile(r"^```python\n(?=>>> )", re.M)
 DIRECTIVE = re.compile(r"  # doctest: .+$", re.M)  # for the tests, not for readers
 VERDICT = "<!-- verdict -->"  # the main result, once ``dcot bench paper --docs`` has written it
@@ -51,6 +53,7 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     folder = (DOCS / page.file.src_uri).parent
     markdown = TABLE.sub(lambda link: _table(folder / link[1]), markdown)
+    markdown = ROW.sub(lambda row: UNIT.sub("\u00a0", row[0]), markdown)  # "2 s" stays on one line
     markdown = DIRECTIVE.sub("", markdown)
     markdown = PROMPTS.sub("```pycon\n", markdown)  # so that the copy button leaves prompts out
     if VERDICT in markdown:

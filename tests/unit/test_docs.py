@@ -215,6 +215,16 @@ def test_links_to_tables_become_tables_and_prompts_are_marked():
     assert "```pycon\n>>> 1\n1" in shown
 
 
+def test_a_number_and_its_unit_stay_on_one_line_in_tables():
+    hooks = runpy.run_path(str(DOCS / "hooks.py"))
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="speed.md"))
+    source = "It takes 2 s.\n\n| a 3 seconds | 1.5 s | 31 / 30 MB | 51 % |\n"
+    shown = hooks["on_page_markdown"](source, page=page)
+    assert shown == source.replace("1.5 s", "1.5\u00a0s").replace("0 MB", "0\u00a0MB").replace(
+        "51 %", "51\u00a0%"
+    )
+
+
 def test_cells_of_a_tutorial():
     cells = runpy.run_path(str(DOCS / "hooks.py"))["cells"]
     found = list(cells('"""# Title"""\n\n# %%\n# Why.\nx = 1\n\n# %%\ny = 2\n'))
