@@ -170,14 +170,15 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         """
         parts = {name: params.get(name, getattr(self, name)) for name in _PARTS}
         changes: dict[str, dict[str, Any]] = {}
-        for name in params.keys() - _PARTS.keys():
-            part, parameter = _owner(name)
-            changes.setdefault(part, {})[parameter] = params[name]
+        for name, value in params.items():
+            if name not in _PARTS:
+                part, parameter = _owner(name)
+                changes.setdefault(part, {})[parameter] = value
         given = DCoTVectorizer(**parts)
         for part, values in changes.items():
             parts[part] = given._checked_part(part).set_params(**values)
-        for part, value in parts.items():  # at the end: an error changes nothing
-            setattr(self, part, value)
+        for part, made in parts.items():  # at the end: an error changes nothing
+            setattr(self, part, made)
         return self
 
     def _short_params(self) -> dict[str, Any]:
