@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from dcot.distributed._partitions import Failed, Loader
 from dcot.errors import DcotError
 from dcot.stream import Sum
-from dcot.stream.passes import Block, count_of
+from dcot.stream.passes import Block, count_of, through
 from dcot.stream.sources import named
 from dcot.text.inputs import Texts
 
@@ -111,11 +111,9 @@ def read(loader: Loader, given: list[Any], start: int, steps: Any) -> Any:
     if isinstance(documents, Failed):
         return documents
     try:
-        for step in steps.value:
-            documents = (step.at(start) if hasattr(step, "at") else step)(documents)
+        return through(steps.value, documents, start)
     except (DcotError, ValueError, TypeError) as error:
         return loader.failed(error)
-    return documents
 
 
 def read_some(loader: Loader, given: list[Any], start: int, steps: Any) -> Any:

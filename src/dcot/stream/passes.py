@@ -231,7 +231,7 @@ class LocalPasses:
         source, done = self.source, 0
         for batch in source.ahead() if isinstance(source, Once) else source.batches():
             try:
-                value = self._through(batch.documents, done)
+                value = through(self.steps, batch.documents, done)
             except (DcotError, ValueError, TypeError) as error:
                 source.failed(batch.name, error)
                 continue
@@ -247,7 +247,7 @@ class LocalPasses:
         for batch in self.source.batches():
             count = count_of(batch.documents)
             try:
-                value = self._through(batch.documents, done) if count else None
+                value = through(self.steps, batch.documents, done) if count else None
             except (DcotError, ValueError, TypeError) as error:
                 self.source.failed(batch.name, error)
                 value, count = None, 0
@@ -258,13 +258,6 @@ class LocalPasses:
         documents_done(self.progress, message, done, done, finished=True)
         self._check(done)
         return totals
-
-    def _through(self, value: Any, start: int) -> Any:
-        for step in self.steps:
-            if hasattr(step, "at"):  # depends on the position in the corpus
-                step = step.at(start)
-            value = step(value)
-        return value
 
     def _check(self, done: int) -> None:
         """Check that all passes read the same number of documents."""
@@ -281,6 +274,15 @@ class LocalPasses:
                 f"{done:,} in a later one; it has to give the same batches every time"
             )
         self.counted.append(done)
+
+
+def through(steps: Sequence[Callable[[Any], Any]], documents: Any, start: int) -> Any:
+    """Return documents after the steps of a pass; ``start`` is the first one in the corpus."""
+    for step in steps:
+        if hasattr(step, "at"):  # depends on the position in the corpus
+            step = step.at(start)
+        documents = step(documents)
+    return documents
 
 
 def count_of(documents: Any) -> int:
