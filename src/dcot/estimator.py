@@ -80,6 +80,15 @@ def moments_suffice(model: DCoT) -> bool:
     return True
 
 
+def warn_of_new_model() -> None:
+    """Warn the caller of ``partial_fit`` that a model of ``fit`` is not continued."""
+    warnings.warn(
+        "fit keeps no moments to add to: partial_fit starts a new model, without the documents "
+        "that fit saw; learn from the start with partial_fit",
+        stacklevel=3,
+    )
+
+
 def refuse_sparse_frame(model: BaseEstimator, container: str | None = None) -> None:
     """Raise an error if sparse features would be returned in a frame of pandas or polars.
 
@@ -437,11 +446,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         """
         moments = self._moments
         if moments is None and self.__sklearn_is_fitted__():
-            warnings.warn(
-                "fit keeps no moments to add to: partial_fit starts a new model, without the "
-                "documents that fit saw; learn from the start with partial_fit",
-                stacklevel=2,
-            )
+            warn_of_new_model()
         limit = self._fit_options().memory_limit
         names = getattr(self, "feature_names_in_", None)
         if moments is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from dcot.estimator import (
     is_sparse,
     moments_suffice,
     refuse_sparse_frame,
+    warn_of_new_model,
 )
 from dcot.explain import Meaning, Readable, Reader
 from dcot.persistence import Contents
@@ -367,11 +367,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
             dcot = self.dcot_._twin().set_params(**self._checked_part("dcot").get_params())
         else:
             if self.__sklearn_is_fitted__():
-                warnings.warn(
-                    "fit keeps no moments to add to: partial_fit starts a new model, without the "
-                    "documents that fit saw; learn from the start with partial_fit",
-                    stacklevel=2,
-                )
+                warn_of_new_model()
             pipeline, dcot = self._new_parts()
         X = pipeline.partial_fit_transform(raw_documents)
         _name_prototypes(dcot, pipeline)
