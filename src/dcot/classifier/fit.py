@@ -476,7 +476,6 @@ def _learns_from_pool(training: _Training, options: ClassifierOptions) -> bool:
     """Whether the classifier also learns from its predictions for unlabelled documents."""
     return bool(
         options.self_training
-        and isinstance(options.estimator, str)
         and options.estimator == "ridge"
         and training.labels.exclusive
         and len(training.pool)

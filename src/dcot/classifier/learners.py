@@ -104,7 +104,7 @@ def _not_linear(estimator: Any) -> InvalidParameterError:
 
 def check_usable(kind: Any, labels: Labels, weights: Array) -> None:
     """Reject labels or weights that the estimator cannot learn from."""
-    if isinstance(kind, str) and kind == "ridge":
+    if kind == "ridge":
         return
     if labels.kind == "soft":
         raise InvalidParameterError(
@@ -145,7 +145,7 @@ def fit_linear(
     judged : positions of the evaluated documents among the labelled ones
     held : positions of held-out documents, if there are more labelled documents than evaluated
     """
-    if isinstance(kind, str) and kind == "ridge":
+    if kind == "ridge":
         return fit_ridge(features, labels.targets, weights, ridge, judged, held)
     kernel = products(features, features)
     values, vectors = np.linalg.eigh(kernel.astype(np.float64))
@@ -223,11 +223,11 @@ def _tuned(
 
 
 def _new_estimator(kind: Any, random_state: Any) -> Any:
-    if isinstance(kind, str) and kind == "svm":
+    if kind == "svm":
         from sklearn.svm import LinearSVC
 
         return LinearSVC(random_state=random_state)
-    if isinstance(kind, str) and kind == "logistic":
+    if kind == "logistic":
         from sklearn.linear_model import LogisticRegression
 
         return LogisticRegression(max_iter=1000)
