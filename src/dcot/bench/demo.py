@@ -18,7 +18,7 @@ from dcot.bench.tasks import COUNTING, Documents, task_of
 from dcot.datasets import Corpus, load_everyday
 from dcot.estimator import DCoT
 from dcot.plots import accuracy_bars, word_columns
-from dcot.runtime.extras import require
+from dcot.plots._figure import new_figure
 from dcot.vectorizer import DCoTVectorizer
 
 Array = NDArray[Any]
@@ -102,7 +102,7 @@ def _few_labels(labels: Array, seed: int) -> Array:
 
 def picture(demo: Demo) -> Any:
     """Accuracies and words in one figure."""
-    figure = require("matplotlib.figure", "plots").Figure(figsize=(14, 4.2), layout="constrained")
+    figure = new_figure(14, 4.2)
     left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))
     few = f"{LABELS_PER_CLASS} labels per class"
     accuracy_bars(demo.accuracies, ax=left, title=f"{few}, {len(demo.corpus.target_names)} classes")

@@ -17,6 +17,7 @@ from dcot.bench.report.tables import Table
 from dcot.bench.tasks import load_corpus
 from dcot.errors import InvalidInputError
 from dcot.plots import label_curves
+from dcot.plots._figure import new_figure
 from dcot.runtime.extras import require
 from dcot.runtime.files import write_atomically
 from dcot.runtime.progress import Progress, silent
@@ -156,7 +157,7 @@ def _table(title: str, head: str, curves: dict[str, Curve]) -> Table:
 
 
 def _figure(curves: dict[str, Curve], seeded: dict[str, Curve]) -> Any:
-    figure = require("matplotlib.figure", "bench").Figure(figsize=(9.6, 3.6), layout="constrained")
+    figure = new_figure(9.6, 3.6)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     label_curves(
         curves, ax=left, label="accuracy on all documents (%)", title="by number of labels"

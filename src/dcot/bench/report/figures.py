@@ -16,6 +16,7 @@ from dcot.bench.report.tables import unlabelled_cells, unlabelled_panels
 from dcot.bench.store import Cell
 from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER
 from dcot.plots import label_curves, noise_heatmap, word_columns
+from dcot.plots._figure import new_figure
 from dcot.runtime.extras import require
 
 # What people use, the strongest rival, and ours; the others are only in the tables.
@@ -36,9 +37,7 @@ def figures(results: Results) -> Iterator[tuple[str, str, str, Any]]:
 
 
 def _axes(columns: int, width: float, height: float, rows: int = 1) -> tuple[Any, list[Any]]:
-    figure = require("matplotlib.figure", "bench").Figure(
-        figsize=(width * columns, height * rows), layout="constrained"
-    )
+    figure = new_figure(width * columns, height * rows)
     return figure, list(np.ravel(figure.subplots(rows, columns)))
 
 
