@@ -191,14 +191,12 @@ Precision = Annotated[
     ),
 ]
 K = Annotated[int, option("Show at most this many.", "-k", min=1)]
-WordVectors = Annotated[
-    str | None,
-    option(
-        "Word vectors to add to dCoT: a file of word2vec, GloVe or safetensors, or "
-        "wordllama, if it is installed.",
-        metavar="FILE|wordllama",
-    ),
-]
+WORD_VECTORS: dict[str, Any] = {
+    "help": "Word vectors to add to dCoT: a file of word2vec, GloVe or safetensors, or wordllama, "
+    "if it is installed.",
+    "metavar": "FILE|wordllama",
+}
+WordVectors = Annotated[str | None, option(**WORD_VECTORS)]
 Hybrid = Annotated[
     float | None,
     option(

@@ -88,14 +88,7 @@ class ClassifierOptions:
         Literal["loo", "none"],
         _classifier("Choose settings by leave-one-out; none uses the defaults, which is faster."),
     ] = "loo"
-    embedding: Annotated[
-        str | None,
-        _classifier(
-            "Word vectors to add to dCoT: a word2vec, GloVe or safetensors file, or wordllama "
-            "if it is installed.",
-            metavar="FILE|wordllama",
-        ),
-    ] = None
+    embedding: Annotated[str | None, _classifier(**o.WORD_VECTORS)] = None
     estimator: Annotated[
         Literal["ridge", "svm", "logistic"], _classifier("The linear classifier.")
     ] = "ridge"
