@@ -269,7 +269,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         >>> model.fit_transform([[2.0, 1, 0], [0, 1, 1], [1, 0, 3]]).shape
         (3, 7)
         """
-        letter = {
+        published = {
             "prototypes": "frequent",
             "squash": "tanh",
             "shrinkage": 0.0,
@@ -277,7 +277,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
             "normalize": None,
             "ridge": 1e-5,
         }
-        return cls(n_prototypes, noise=noise, n_layers=n_layers, **{**letter, **others})
+        return cls(n_prototypes, noise=noise, n_layers=n_layers, **{**published, **others})
 
     # -- fitting ----------------------------------------------------------------------------
 
@@ -902,9 +902,9 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         """Documents for a fit, and the names of their columns, if they have any."""
         # scikit-learn stores the columns on the estimator it gets; a copy, so that a fit that
         # fails leaves this model unchanged
-        taster = self._twin()
-        X = _validated(taster, X, reset=True)
-        names = taster.__dict__.get("feature_names_in_")
+        scratch = self._twin()
+        X = _validated(scratch, X, reset=True)
+        names = scratch.__dict__.get("feature_names_in_")
         return as_documents(X, precision(self.dtype, X.dtype)), names
 
     def _read(self, X: Any) -> Matrix:
