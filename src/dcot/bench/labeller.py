@@ -22,9 +22,8 @@ from dcot.runtime.extras import require
 from dcot.runtime.files import write_atomically
 from dcot.runtime.progress import Progress, silent
 from dcot.web.learning import NO_START, Snapshot, Start, choose_next, learn
-from dcot.web.seeds import seed_vectors
 from dcot.web.session import RANDOM_EVERY
-from dcot.web.space import Space, learn_space
+from dcot.web.space import Space, learn_space, seed_vectors
 
 BUDGETS = (10, 25, 50, 100, 200, 400, 800)
 SEED_WORDS = (1, 2, 3, 5, 10)  # per class

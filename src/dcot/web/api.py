@@ -24,10 +24,10 @@ from dcot.web.routes import (
     text,
 )
 from dcot.web.security import Access, App
-from dcot.web.seeds import propose, ranked_by, unknown_words
 from dcot.web.server import application, listen, serve, server_of
 from dcot.web.session import Session
 from dcot.web.shading import MAX_SHOWN, Piece
+from dcot.web.space import propose, ranked_by, unknown_words
 
 VIEWS = ("/", "/label", "/seeds", "/progress", "/doubtful")
 SHOWN_CLASSES = 9  # with a probability, for one document

@@ -27,9 +27,8 @@ from dcot.web.given import Model, class_names, new_classifier, start_from, updat
 from dcot.web.labels import LabelStore, check_name
 from dcot.web.learning import Prior, Snapshot, Start, choose_next, learn, learn_rows
 from dcot.web.progress import CurveCache, Progress, measure
-from dcot.web.seeds import known_seeds, ranked_by, seed_vectors
 from dcot.web.shading import MAX_SHOWN, Piece
-from dcot.web.space import Array, Space, learn_space
+from dcot.web.space import Array, Space, known_seeds, learn_space, ranked_by, seed_vectors
 
 MAX_CLASSES = 1000
 QUEUED_DOCUMENTS = 30  # documents that are chosen at a time

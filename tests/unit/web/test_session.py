@@ -16,9 +16,15 @@ from dcot.web.formats import Entry, row_of
 from dcot.web.labels import LabelStore
 from dcot.web.learning import Start, expected_gain, held_out_hits, learn, learn_rows
 from dcot.web.progress import CurveCache, measure, stop_hint
-from dcot.web.seeds import propose, ranked_by, seed_vectors, unknown_words
 from dcot.web.session import QUEUED_DOCUMENTS, RANDOM_EVERY, Session
-from dcot.web.space import leading_directions, learn_space
+from dcot.web.space import (
+    leading_directions,
+    learn_space,
+    propose,
+    ranked_by,
+    seed_vectors,
+    unknown_words,
+)
 
 
 def label_all(session, topics, rows):
