@@ -192,6 +192,10 @@ def test_an_encoder_reads_the_words_and_a_table_has_them(corpus):
         ({"oil": ["opec"], "grain": ["zebra"]}, "'grain' is a term of the documents"),
         ({"oil": ["opec"]}, "only one class"),
         ({"oil": ["opec"], 3: ["wheat"]}, "sorted together"),
+        ({("oil",): ["opec"], ("a", "b"): ["wheat"]}, "expected a label"),
+        ({float("nan"): ["opec"], 1.0: ["wheat"]}, "expected a label"),
+        ({"": ["opec"], "b": ["wheat"]}, "expected a label"),
+        ({"a\0": ["opec"], "a": ["wheat"]}, "end in NUL"),
     ],
 )
 def test_bad_seed_words(corpus, seeds, message):
@@ -220,3 +224,10 @@ def test_columns_of_y_are_the_classes(corpus):
     sets = [[label] if row < 20 else None for row, label in enumerate(labels)]
     model = DCoTClassifier().fit(texts, sets, seed_words=SEEDS)
     assert "oil" in model.predict(["opec crude barrel"])[0]
+
+
+def test_classes_of_large_numbers_stay_different(corpus):
+    seeds = {2**63 + 1: ["opec"], 2**63 + 2: ["wheat"], 5: ["gold"]}
+    model = DCoTClassifier().fit(corpus[0], None, seed_words=seeds)
+    assert model.classes_.tolist() == sorted(seeds)
+    assert model.predict(["opec", "wheat", "gold"]).tolist() == list(seeds)

@@ -205,8 +205,8 @@ def as_label_array(names: list[Any]) -> Array:
     """An array in which different labels stay different."""
     if any(isinstance(name, str | bytes) and name[-1:] in ("\0", b"\0") for name in names):
         raise InvalidInputError(
-            "y has labels that end in NUL, which an array of texts cannot hold: remove it, as in "
-            "label.rstrip('\\0')"
+            "there are labels that end in NUL, which an array of texts cannot hold: remove it, as "
+            "in label.rstrip('\\0')"
         )
     # plain texts: those of an Enum have a length and a text that do not go together
     found = np.asarray([str.__str__(name) if isinstance(name, str) else name for name in names])

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.classifier.labels import Labels
+from dcot.classifier.labels import Labels, as_label_array, is_missing, is_set
 from dcot.classifier.ridge import signs
 from dcot.core.centred import Matrix, as_documents
 from dcot.embedding.vectors import Documents
@@ -52,6 +52,8 @@ def check_seed_words(given: Any) -> list[tuple[Any, str]]:
         )
     found = []
     for name, words in given.items():
+        if is_set(name) or is_missing(name, None):
+            raise InvalidInputError(f"seed_words has the class {name!r}, expected a label")
         if isinstance(words, str) or not isinstance(words, Iterable):
             raise InvalidTypeError(
                 f"seed words of {name!r} are a {type(words).__name__}, expected a list of words"
@@ -133,8 +135,10 @@ def _with_classes(labels: Labels, names: Iterable[Any]) -> Labels:
         ) from error
     targets = np.full((len(labels.targets), len(classes)), -1.0)
     targets[:, [classes.index(name) for name in known]] = labels.targets
-    dtype = object if labels.classes.dtype == object and known else None
-    return replace(labels, classes=np.array(classes, dtype=dtype), targets=targets)
+    array = as_label_array(classes)
+    if labels.classes.dtype == object and known:
+        array = array.astype(object)
+    return replace(labels, classes=array, targets=targets)
 
 
 def rows_of_words(
