@@ -327,8 +327,8 @@ def _unit_rows(X: sparse.csr_matrix, norm: str) -> sparse.csr_matrix:
         if not np.isfinite(X.data).all():
             raise InvalidInputError("the weights overflow: rescale the counts")
         # squares would overflow or underflow: first divide each row by its largest value
-        largest = X.max(axis=1).toarray().ravel()
-        X.data /= np.repeat(largest, np.diff(X.indptr))
+        largest = abs(X).max(axis=1).toarray().ravel()  # a count below one may weigh less than zero
+        X.data /= np.repeat(np.where(largest > 0, largest, 1), np.diff(X.indptr))
     # sklearn.preprocessing.normalize does the same but is slow to import
     (inplace_csr_row_normalize_l1 if norm == "l1" else inplace_csr_row_normalize_l2)(X)
     return X

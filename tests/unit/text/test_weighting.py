@@ -161,6 +161,21 @@ def test_very_large_and_very_small_counts_have_the_directions_of_others(norm, dt
     np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_documents_whose_weights_are_zero_or_negative(norm):
+    everywhere = sparse.csr_matrix([[2.0, 0], [1, 0], [1, 1]])  # the first term says nothing
+    for smooth_idf in (True, False):
+        weighting = TermWeighting(norm=norm, idf_floor=0, smooth_idf=smooth_idf)
+        found = weighting.fit_transform(everywhere).toarray()
+        np.testing.assert_allclose(found, [[0, 0], [0, 0], [0, 1]], atol=1e-12)
+    fractions = sparse.csr_matrix([[0.1, 0.2, 0], [0.1, 3, 0], [0, 0, 1]])
+    options = {"norm": norm, "sublinear_tf": True}
+    np.testing.assert_allclose(
+        TermWeighting(**options).fit_transform(fractions).toarray(),
+        TfidfTransformer(**options).fit_transform(fractions).toarray(),
+    )
+
+
 def test_weights_that_overflow_are_refused():
     counts = np.array([[1.7e308, 0], [1, 1], [0, 1]])
     with pytest.raises(InvalidInputError, match="the weights overflow"):
