@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dcot.core.options import check_flag, check_integer, check_number
+from dcot.core.options import as_number, check_flag, check_integer, check_number
 from dcot.embedding.vectors import Embedding, as_encoder, no_encoder, source_of
 from dcot.errors import (
     InvalidInputError,
@@ -484,8 +483,9 @@ def share_of_meaning(hybrid: Any) -> float | None:
     """
     if isinstance(hybrid, bool | np.bool_):
         return None if hybrid else 1.0
-    if isinstance(hybrid, numbers.Real) and 0 <= hybrid <= 1:
-        return float(hybrid)
+    number = as_number(hybrid)
+    if 0 <= number <= 1:
+        return number
     raise InvalidParameterError(
         "hybrid must be True, False, or the weight of meaning from 0 (BM25 alone) to 1 (dCoT "
         f"alone), got {hybrid!r}"

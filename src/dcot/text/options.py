@@ -172,8 +172,8 @@ def document_limits(min_df: Any, max_df: Any, n_documents: int) -> tuple[float, 
     if isinstance(min_df, str):  # "auto"
         min_df = 2 if n_documents >= MANY_DOCUMENTS else 1
     beyond = n_documents + 1  # a larger number may be too large for a float
-    fewest = min(min_df, beyond) if isinstance(min_df, Integral) else min_df * n_documents
-    most = min(max_df, beyond) if isinstance(max_df, Integral) else max_df * n_documents
+    fewest = min(int(min_df), beyond) if isinstance(min_df, Integral) else min_df * n_documents
+    most = min(int(max_df), beyond) if isinstance(max_df, Integral) else max_df * n_documents
     return float(fewest), float(most)
 
 
