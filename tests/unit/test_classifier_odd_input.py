@@ -585,3 +585,38 @@ def test_numbers_that_only_look_like_shares_or_counts():
         model.predict(TEXTS, abstain=np.complex128(0.5))
     with pytest.raises(InvalidParameterError, match="k must be a whole number"):
         model.suggest(TEXTS, k=True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"grid": {"n_prototypes": [2**50]}},
+        {"vectorizer": DCoTVectorizer(n_prototypes=2**70)},
+        {"vectorizer": DCoTVectorizer(stop_words=np.array(["x" * 3000, *map(str, range(3000))]))},
+        {"embedding": {"oil": [1e15], "corn": [-1e15]}, "grid": {"embedding": [1e5]}},
+    ],
+)
+def test_large_settings_can_be_loaded(options, tmp_path):
+    model = DCoTClassifier(**options).fit(TEXTS, LABELS)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"embedding": {"oil": [1e16], "corn": [1.0]}}, "finite numbers up to"),
+        ({"embedding": {"oil": [1.0]}, "grid": {"embedding": [1e6]}}, "at most 100000"),
+        ({"embedding": {"oil": [1.0]}, "grid": {"embedding": [1e300]}}, "at most 100000"),
+        ({"vectorizer": DCoTVectorizer(idf_floor=1e7)}, "at most 100000"),
+    ],
+)
+def test_settings_that_could_not_be_loaded_are_refused(options, words):
+    with pytest.raises((InvalidInputError, InvalidParameterError), match=words):
+        DCoTClassifier(**options).fit(TEXTS, LABELS)
+
+
+def test_the_generator_of_numpy_seeds_other_learners():
+    X, y = easy(2)
+    assert DCoTClassifier(estimator="svm", random_state=np.random).fit(X, y).score(X, y) == 1

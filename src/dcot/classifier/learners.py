@@ -226,7 +226,9 @@ def _new_estimator(kind: Any, random_state: Any) -> Any:
     if kind == "svm":
         from sklearn.svm import LinearSVC
 
-        return LinearSVC(random_state=random_state)
+        # the module numpy.random cannot be copied, but its generator can
+        shared = random_state is np.random
+        return LinearSVC(random_state=check_random_state(random_state) if shared else random_state)
     if kind == "logistic":
         from sklearn.linear_model import LogisticRegression
 

@@ -45,6 +45,7 @@ GRID: dict[str, tuple[Any, ...]] = {
 }
 # Weights of the vectors relative to dCoT, if there are any; the first is the default.
 EMBEDDING_WEIGHTS = (1.0, 2.0, 4.0, 0.5, 0.0)
+MAX_EMBEDDING_WEIGHT = 1e5  # dCoT would be lost in rounding
 
 CLEAR_STANDARD_ERRORS = 3.0
 # LSI is dropped on less evidence: features with and without it are alike, and so are their errors.
@@ -240,7 +241,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "shrinkage": lambda value: check_number("shrinkage", value),
     "n_prototypes": lambda value: check_integer("n_prototypes", value),
     "features": layers_and_output,
-    "embedding": lambda value: check_number("embedding", value),
+    "embedding": lambda value: check_number("embedding", value, most=MAX_EMBEDDING_WEIGHT),
 }
 
 

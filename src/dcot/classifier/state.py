@@ -197,12 +197,14 @@ def _classes(settings: dict[str, Any]) -> Array:
 def _candidate(found: dict[str, Any]) -> Candidate:
     if set(found) != {field.name for field in fields(Candidate)}:
         raise ModelFormatError(f"the chosen settings are not described{DAMAGED}")
-    features = setting(found, "features", str)
+    features, n_prototypes = setting(found, "features", str), setting(found, "n_prototypes", int)
     layers_and_output(features)
+    if n_prototypes < 1:
+        raise ModelFormatError(f"there are {n_prototypes!r:.60} prototypes{DAMAGED}")
     return Candidate(
         setting(found, "noise", float),
         setting(found, "shrinkage", float),
-        count(found, "n_prototypes", 1),
+        n_prototypes,  # of any size: all terms, if there are fewer
         features,
         setting(found, "embedding", float),
     )

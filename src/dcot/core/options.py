@@ -176,11 +176,12 @@ def as_number(value: Any) -> float:
         return float("nan")
 
 
-def check_number(name: str, value: Any, positive: bool = False) -> None:
+def check_number(name: str, value: Any, positive: bool = False, most: float = float("inf")) -> None:
     wanted = "positive" if positive else "zero or more"
     number = as_number(value)
-    if not np.isfinite(number) or number < 0 or (positive and number == 0):
-        raise InvalidParameterError(f"{name} must be a number, {wanted}, got {value!r}")
+    if not np.isfinite(number) or number < 0 or (positive and number == 0) or number > most:
+        limit = "" if np.isinf(most) else f" and at most {most:g}"
+        raise InvalidParameterError(f"{name} must be a number, {wanted}{limit}, got {value!r}")
 
 
 def check_seed(value: Any) -> None:

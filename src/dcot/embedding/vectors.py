@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.core.centred import Matrix
-from dcot.embedding.word_vectors import look_up
+from dcot.embedding.word_vectors import LARGEST, look_up
 from dcot.errors import (
     InvalidInputError,
     InvalidParameterError,
@@ -42,7 +42,6 @@ WORDLLAMA = "wordllama"
 PROBES = ("oil", "The committee will meet again on Friday.", "naïve 数据 42")
 MAX_PROBE_DIFFERENCE = 0.02
 FROM_WORDS = "this classifier makes vectors of documents from its word vectors"
-_LARGEST = 1e15  # squares of more overflow in single precision
 
 
 @dataclass(frozen=True)
@@ -259,7 +258,7 @@ def check_vectors(vectors: Any, n: int, name: str, dimensions: int | None = None
             f"{dimensions}: use the same encoder"
         )
     found = found if found.dtype in (np.float32, np.float64) else found.astype(np.float32)
-    bad = ~(np.abs(found).max(axis=1, initial=0) <= _LARGEST)
+    bad = ~(np.abs(found).max(axis=1, initial=0) <= LARGEST)
     if bad.any():
         raise InvalidInputError(
             f"vectors of {name}: that of document {int(bad.argmax())} has NaN, infinite or very "

@@ -19,6 +19,7 @@ from dcot.errors import InvalidInputError, InvalidParameterError
 
 Array = NDArray[Any]
 
+LARGEST = 1e15  # squares of more overflow in single precision
 _MAX_LINE = 1 << 20  # bytes; the longest lines of published vectors have some thousands
 _BLOCK_ROWS = 1 << 16  # of a safetensors file, in memory at a time
 _GENSIM = "read it with gensim, KeyedVectors.load_word2vec_format(path, binary=True), and give that"
@@ -69,9 +70,10 @@ def _checked(name: str, word: str, values: Any) -> Array:
         vector: Array = np.asarray(values, dtype=np.float32)
     except (TypeError, ValueError):
         vector = np.empty(0)
-    if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
+    if vector.ndim != 1 or not vector.size or not (np.abs(vector) <= LARGEST).all():
         raise InvalidInputError(
-            f"{name}: the vector of {word!r} is not a row of finite numbers, got {values!r:.60}"
+            f"{name}: the vector of {word!r} is not a row of finite numbers up to {LARGEST:g}, got "
+            f"{values!r:.60}"
         )
     return vector
 

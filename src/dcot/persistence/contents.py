@@ -179,6 +179,7 @@ def choice(settings: Mapping[str, Any], name: str, choices: tuple[str | None, ..
 
 _PLAIN = (bool, int, float, str, type(None))
 _KINDS_OF_ARRAY = "biufU"
+_LARGE_ARRAY = 1 << 20
 _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|U[0-9]{1,6})|bool|str_?|(u?int|float)[0-9]{1,2}")
 
 
@@ -210,6 +211,8 @@ def _encode_array(name: str, value: Any, advice: str) -> Any:
         return encode(name, value.tolist(), advice)
     if value.ndim != 1 or value.dtype.kind not in _KINDS_OF_ARRAY:
         raise InvalidTypeError(_message(name, value, advice))
+    if value.nbytes > _LARGE_ARRAY:  # a list takes less memory than an array with one long text
+        return encode(name, value.tolist(), advice)
     entries = [encode(name, entry, advice) for entry in value.tolist()]
     return {"$array": entries, "dtype": value.dtype.str}
 

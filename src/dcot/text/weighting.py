@@ -25,6 +25,7 @@ from dcot.text.options import check_flags
 
 Floats = npt.NDArray[np.float64]
 
+MAX_IDF_FLOOR = 1e5  # a model folder holds no idf above 1e6
 _SCHEMES = ("counts", "binary", "log", "tfidf", "bm25")
 _NORMS = ("auto", "l1", "l2", None)
 
@@ -267,7 +268,7 @@ class TermWeighting(  # type: ignore[call-arg]
         check_flags(self.get_params(deep=False), "use_idf", "smooth_idf", "sublinear_tf")
         check_choice("scheme", self.scheme, _SCHEMES)
         check_choice("norm", self.norm, _NORMS)
-        check_number("idf_floor", self.idf_floor)
+        check_number("idf_floor", self.idf_floor, most=MAX_IDF_FLOOR)
         check_number("k1", self.k1)
         if not isinstance(self.b, Real) or not 0 <= self.b <= 1:
             raise InvalidParameterError(
