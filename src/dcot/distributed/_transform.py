@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -220,6 +221,7 @@ def _writing(
     return tasks
 
 
+_OURS = re.compile(r"part-[0-9]+\.parquet|\.part-[0-9]+\.json|(features|model)\.json|\..+\.partial")
 Mark = list[str]  # the name of a partition, and a digest of its files or its column
 
 
@@ -227,6 +229,7 @@ def _begin(folder: Path, model: str, partitions: list[Mark], overwrite: bool) ->
     """Return the numbers of rows of the partitions that are already written."""
     record = folder / "model.json"
     if overwrite and record.exists():
+        _check_ours(folder, record)
         for part in (*folder.glob("part-*.parquet"), *folder.glob(".part-*.json")):
             part.unlink()
         (folder / "features.json").unlink(missing_ok=True)
@@ -238,6 +241,19 @@ def _begin(folder: Path, model: str, partitions: list[Mark], overwrite: bool) ->
         return {}
     _check_same(folder, record, model, partitions)
     return _rows_there(folder)
+
+
+def _check_ours(folder: Path, record: Path) -> None:
+    """Raise an error if the folder has anything that ``transform_to`` did not write."""
+    others = sorted(path.name for path in folder.iterdir() if not _OURS.fullmatch(path.name))
+    with suppress(ValueError, TypeError, RecursionError):  # a damaged record may be replaced
+        if "model" not in json.loads(record.read_text(encoding="utf-8")):
+            others.append(record.name)
+    if others:
+        raise InvalidParameterError(
+            f"{folder} has {others[0]}, which transform_to did not write, so it is not replaced: "
+            "give another folder"
+        )
 
 
 def _check_same(folder: Path, record: Path, model: str, partitions: list[Mark]) -> None:

@@ -967,3 +967,20 @@ def test_what_cannot_be_transformed_is_refused(tmp_path):
     for place in ("file", "folder"):
         with pytest.raises(DcotError):
             on_dask.transform_to(model, bag, tmp_path / place, cluster="threads")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("model.json", '{"class_name": "Sequential"}'), ("thesis.txt", "work")]
+)
+def test_a_folder_of_others_is_not_emptied(tmp_path, name, content):
+    model = vectorizer(n_prototypes=5).fit(TEXTS[:50])
+    folder = tmp_path / "z"
+    folder.mkdir()
+    (folder / "model.json").write_text('{"model": "a", "partitions": []}')
+    (folder / "part-000000.parquet").write_text("features of another program")
+    (folder / name).write_text(content)
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    bag = db.from_sequence(TEXTS[:50], npartitions=1)
+    with pytest.raises(InvalidParameterError, match=rf"has {name}, which transform_to did not"):
+        on_dask.transform_to(model, bag, folder, cluster="synchronous", overwrite=True)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == before
