@@ -100,6 +100,7 @@ def _root(
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code."""
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         _choose_encoding(stream)
     try:
@@ -128,6 +129,13 @@ def _choose_encoding(stream: Any) -> None:
     kept = sys.platform != "win32" or stream.isatty() or "PYTHONIOENCODING" in os.environ
     encoding = None if kept else "utf-8"
     stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def _open_missing_streams() -> None:
+    """Read nothing from a closed standard input, and write to nowhere in place of others."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 @contextmanager

@@ -342,7 +342,7 @@ def check_read_once(sources: Sequence[str]) -> None:
 
 def _check_source(source: str) -> None:
     if source == STANDARD_INPUT:
-        if sys.stdin is None or sys.stdin.isatty():
+        if sys.stdin.isatty():
             raise UserError(
                 "standard input is a terminal: pipe documents into it, as in "
                 "`cat news.txt | dcot … -`, or name a file"

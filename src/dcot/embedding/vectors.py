@@ -432,9 +432,9 @@ def read_embedding(contents: Contents, n_terms: int, dtype: Any) -> Embedding | 
         raise ModelFormatError(f"the weight of the embedding is {weight}{DAMAGED}")
     table = probes = None
     if kind == "words":
-        table = contents.array("embedding.table", (n_terms, k), largest=1e15)
+        table = contents.array("embedding.table", (n_terms, k), largest=LARGEST)
         table = table.astype(dtype, copy=False)
     if kind == "encoder":
-        probes = contents.array("embedding.probes", (len(PROBES), k), largest=1e15)
-    mean = contents.array("embedding.mean", (k,), largest=1e15)
+        probes = contents.array("embedding.probes", (len(PROBES), k), largest=LARGEST)
+    mean = contents.array("embedding.mean", (k,), largest=LARGEST)
     return Embedding(kind, setting(found, "name", str), mean, weight, table, probes)

@@ -13,6 +13,7 @@ import pytest
 from tests.unit.cli.running import run
 
 from dcot.cli import corpus as corpus_module
+from dcot.cli import main
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 
@@ -204,3 +205,14 @@ def test_an_interrupted_fit_leaves_the_old_model(shelf, interruptible):
     assert process.returncode in (130, -signal.SIGINT)  # or before there was anything to catch it
     assert b"Traceback" not in err or process.returncode < 0
     assert {path.name: path.read_bytes() for path in (shelf / "model").iterdir()} == before
+
+
+@pytest.mark.parametrize("closed", ["stdin", "stdout", "stderr"])
+def test_a_stream_that_is_closed(shelf, monkeypatch, closed):
+    monkeypatch.setattr(sys, closed, None)
+    assert main(["search", "index", "opec"]) == 0
+    assert main(["search", "index", "nothing there", "-o", "no/such/folder.csv"]) == 1
+    if closed == "stdin":
+        assert main(["search", "index", "-"]) == 1
+        assert main(["predict", "classifier", "-"]) == 1
+    getattr(sys, closed).close()
