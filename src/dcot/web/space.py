@@ -36,7 +36,7 @@ MAX_LEARNED_DOCUMENTS = 20_000  # of a larger corpus, the representation is lear
 MAX_COMPRESSION_DOCUMENTS = 4000
 N_ITERATIONS = 3
 MAX_FIRST_POOL = 1500
-NEIGHBOURS_PER_WORD = 12  # that are proposed as seed words
+NEIGHBOURS_PER_WORD, MAX_PROPOSALS = 12, 12  # of seed words
 
 
 @dataclass(frozen=True)
@@ -254,9 +254,7 @@ class Proposal:
     because: tuple[str, ...]
 
 
-def propose(
-    space: Space, words: Sequence[str], rejected: Sequence[str] = (), k: int = 12
-) -> list[Proposal]:
+def propose(space: Space, words: Sequence[str], rejected: Sequence[str] = ()) -> list[Proposal]:
     """More words for a class: those most similar to its words, and those translated into them.
 
     A word that several seed words lead to comes before one that a single word leads to.
@@ -271,7 +269,9 @@ def propose(
                     found[term].append(word)
     excluded = {*words, *rejected}
     order = sorted(places, key=lambda term: (-len(found[term]), -places[term]))
-    return [Proposal(term, tuple(found[term])) for term in order if term not in excluded][:k]
+    return [Proposal(term, tuple(found[term])) for term in order if term not in excluded][
+        :MAX_PROPOSALS
+    ]
 
 
 def _lists(space: Space, word: str) -> list[list[str]]:
