@@ -327,6 +327,8 @@ class NpzFiles(Source):
 
     Raises
     ------
+    InvalidTypeError
+        If ``paths`` is neither a path nor a list of paths.
     InvalidInputError
         If there are no paths. A file that is missing, damaged or compressed is an error when it is
         read.
@@ -342,6 +344,8 @@ class NpzFiles(Source):
 
     def __init__(self, paths: PathLike | Iterable[PathLike], on_error: str = "raise") -> None:
         super().__init__(on_error)
+        if not isinstance(paths, str | Path | Iterable):
+            raise InvalidTypeError(f"expected a path or a list of paths, got {paths!r:.80}")
         given = [paths] if isinstance(paths, str | Path) else list(paths)
         self.paths = [as_path(path) for path in given]
         if not self.paths:

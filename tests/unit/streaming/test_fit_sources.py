@@ -16,7 +16,7 @@ from dcot import DCoT
 from dcot.core.options import FitOptions
 from dcot.core.plan import CorpusSize, Plan, meetings, pass_plans, plan_passes
 from dcot.core.solvers.cg import iterate
-from dcot.errors import InvalidInputError, InvalidParameterError, OutOfMemoryError
+from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, OutOfMemoryError
 from dcot.stream import Blocks, NpzFiles, Once, Repeatable, fitting
 
 WAYS = [("packed", "cholesky", 40), ("packed", "cg", 40), ("sparse", "cg", 40), ("none", "cg", 40)]
@@ -397,3 +397,9 @@ def test_an_iteration_that_gets_no_better_ends():
     found = iterate(noisy, np.ones((20, 3)), 0.1, tol=1e-12, max_iter=10_000)
     assert not found.converged
     assert found.n_iter < 500
+
+
+@pytest.mark.parametrize("paths", [5, None, 1.5])
+def test_paths_that_are_none(paths):
+    with pytest.raises(InvalidTypeError, match="a path or a list of paths"):
+        NpzFiles(paths)

@@ -58,3 +58,9 @@ def test_what_cannot_be_shown_is_refused(vectorizer, documents, options):
 def test_columns_of_any_size_are_shown(vectorizer):
     metadata = [{"size": size} for size in (-1e308, 0.0, 1e308, 1.0, 2.0, 3.0)]
     assert "size" in json.dumps(data_of(vectorizer.explore(pd.Series(TEXTS), metadata=metadata)))
+
+
+def test_half_a_character_does_not_break_the_page(vectorizer, tmp_path):
+    page = vectorizer.explore(TEXTS, ["a\ud800"] * 6, metadata=[{"b\ud800": "\ud800"}] * 6)
+    page.save(tmp_path / "page.html")
+    assert data_of(page)["documents"][0]["label"] == "a?"

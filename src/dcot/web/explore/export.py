@@ -108,7 +108,9 @@ def export_page(explorer: Explorer) -> Page:
     blocks = (
         f'<script type="application/json" id="dcot-data">{data}</script>\n<script>{script}</script>'
     )
-    return Page(html.replace("</body>", f"{blocks}\n</body>"), explorer.subject.name)
+    html = html.replace("</body>", f"{blocks}\n</body>")
+    # a name in metadata may have half a character, which no file can have
+    return Page(html.encode(errors="replace").decode(), explorer.subject.name)
 
 
 # -- what is in it --------------------------------------------------------------------------------
