@@ -1247,6 +1247,28 @@ def test_many_labels_are_learned_by_features(monkeypatch):
     assert many.score(X, y) == pytest.approx(usual.score(X, y), abs=0.02)
 
 
+@pytest.mark.parametrize("features", ["both layers", "x and both layers"])
+@pytest.mark.parametrize("estimator", ["svm", "logistic", LogisticRegression(C=3, max_iter=1000)])
+@pytest.mark.parametrize("several", [False, True])
+def test_other_learners_use_the_features_of_many_labels(monkeypatch, estimator, features, several):
+    """An n × n matrix of many labels would take all memory."""
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(rng.poisson(0.2 + (np.arange(90)[:, None] % 3 == np.arange(30) % 3)))
+    y = np.array(["a", "b", "c"])[np.arange(90) % 3]
+    y = [[one, "a"] if one == "b" else [one] for one in y] if several else y
+    vectorizer = DCoTVectorizer(n_prototypes=10, dtype="float64")
+    options = {"vectorizer": vectorizer, "estimator": estimator, "random_state": 0}
+    model = DCoTClassifier(**options, grid={"features": [features]})
+    usual = clone(model).fit(X, y)
+    monkeypatch.setattr(learners, "MAX_KERNEL_LABELS", 50)
+    monkeypatch.setattr(learners, "products", None)
+    many = clone(model).fit(X, y)
+    assert many.strength_ == usual.strength_
+    np.testing.assert_allclose(
+        many.decision_function(X), usual.decision_function(X), rtol=0.02, atol=0.02
+    )
+
+
 @pytest.mark.parametrize("by_features", [False, True])
 def test_many_labels_are_estimated_with_many_labels(monkeypatch, by_features):
     """Candidates are judged on a few labels; the estimate is that of the classifier of all."""

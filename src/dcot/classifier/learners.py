@@ -1,4 +1,4 @@
-"""The final linear classifier, fitted in the span of the labelled documents if that is smaller."""
+"""The final linear classifier, fitted in the span of few documents, or to the features of many."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
@@ -33,7 +34,8 @@ Array = NDArray[Any]
 STRENGTHS_C = np.logspace(-2, 2, 5)
 FOLDS = 5
 _ROUNDING = 1e-3  # of decisions in single precision, relative to the largest
-# With more labelled documents than this, ridge is solved in the features: n × n needs n² memory.
+# With more labelled documents than this, classifiers are fitted to the features: n × n needs n²
+# memory.
 MAX_KERNEL_LABELS = 4000
 
 
@@ -135,7 +137,8 @@ def fit_linear(
     """Fit a linear classifier to the labelled documents, whose features are blocks of columns.
 
     Inner products are sufficient for any linear classifier with an L2 penalty: its weights are in
-    the span of the documents, and a rotation of the features changes nothing.
+    the span of the documents, and a rotation of the features changes nothing. With many documents,
+    it is fitted to the features, and C is chosen on the evaluated documents.
 
     Parameters
     ----------
@@ -147,20 +150,33 @@ def fit_linear(
     """
     if kind == "ridge":
         return fit_ridge(features, labels.targets, weights, ridge, judged, held)
-    kernel = products(features, features)
-    values, vectors = np.linalg.eigh(kernel.astype(np.float64))
-    kept = values > values[-1] * 1e-10
-    root = np.sqrt(values[kept])
-    span = vectors[:, kept] * root
-    estimator = _tuned(kind, span, labels, weights, n_jobs, random_state)
+    many = len(weights) > MAX_KERNEL_LABELS
+    span, basis = (_joined(features), None) if many else _span(features)
+    tried = judged if many else np.arange(len(weights))
+    estimator = _tuned(kind, span[tried], labels.take(tried), weights[tried], n_jobs, random_state)
     found, w, intercept = _fit_span(estimator, span, labels, weights, n_jobs)
-    dual = vectors[:, kept] @ (w.T / root[:, None])
+    coef = w if basis is None else combined(features, basis @ w.T).T
     strength = getattr(estimator, "C", getattr(estimator, "alpha", np.nan))
     strength = float(strength) if isinstance(strength, Real) else np.nan  # or one per class
     held_out = _held_out(
         estimator, span[judged], labels.take(judged), weights[judged], n_jobs, random_state
     )
-    return LinearFit(combined(features, dual).T, intercept, strength, found, judged, held_out)
+    return LinearFit(coef, intercept, strength, found, judged, held_out)
+
+
+def _span(features: Sequence[Matrix]) -> tuple[Array, Array]:
+    """Coordinates of documents in the space they span, and its axes as weights of documents."""
+    values, vectors = np.linalg.eigh(products(features, features).astype(np.float64))
+    kept = values > values[-1] * 1e-10
+    root = np.sqrt(values[kept])
+    return vectors[:, kept] * root, vectors[:, kept] / root
+
+
+def _joined(features: Sequence[Matrix]) -> Matrix:
+    """Blocks of columns in one matrix, sparse if one of them is."""
+    if any(sp.issparse(part) for part in features):
+        return sp.hstack(features, format="csr")
+    return np.hstack(features)
 
 
 def fit_ridge(
@@ -197,7 +213,7 @@ def fit_ridge(
 
 def _tuned(
     kind: Any,
-    span: Array,
+    span: Matrix,
     labels: Labels,
     weights: Array,
     n_jobs: int | None,
@@ -249,7 +265,7 @@ def _weighing(estimator: Any, weights: Array) -> dict[str, Any]:
 
 
 def _fit_span(
-    estimator: Any, span: Array, labels: Labels, weights: Array, n_jobs: int | None
+    estimator: Any, span: Matrix, labels: Labels, weights: Array, n_jobs: int | None
 ) -> tuple[Any, Array, Array]:
     """The fitted estimator, its weights and its intercepts, one row per class."""
     options = _weighing(estimator, weights)
@@ -264,7 +280,7 @@ def _fit_span(
 
 
 def _fit_class(
-    estimator: Any, span: Array, member: Array, options: dict[str, Any]
+    estimator: Any, span: Matrix, member: Array, options: dict[str, Any]
 ) -> tuple[Any, Array, float]:
     """One class against the rest; constant if all documents or none have the class."""
     if member.all() or not member.any():
@@ -274,7 +290,7 @@ def _fit_class(
     return fitted, w[1], float(b[1])
 
 
-def _fit(estimator: Any, span: Array, y: Array, options: dict[str, Any]) -> Any:
+def _fit(estimator: Any, span: Matrix, y: Array, options: dict[str, Any]) -> Any:
     """A copy of the estimator, fitted."""
     try:
         return clone(estimator).fit(span, y, **options)
@@ -284,7 +300,7 @@ def _fit(estimator: Any, span: Array, y: Array, options: dict[str, Any]) -> Any:
         ) from error
 
 
-def _weights_of(fitted: Any, span: Array, n_classes: int) -> tuple[Array, Array]:
+def _weights_of(fitted: Any, span: Matrix, n_classes: int) -> tuple[Array, Array]:
     """Weights and intercepts, one row per class.
 
     The decisions of the estimator have to be those of its weights. With a row for each pair of
@@ -313,14 +329,14 @@ def _weights_of(fitted: Any, span: Array, n_classes: int) -> tuple[Array, Array]
 
 def _held_out(
     estimator: Any,
-    span: Array,
+    span: Matrix,
     labels: Labels,
     weights: Array,
     n_jobs: int | None,
     random_state: Any,
 ) -> Array:
     """Cross-validated decisions for each document, at the selected strength."""
-    n = len(span)
+    n = span.shape[0]
     fold = check_random_state(random_state).permutation(np.arange(n) % min(FOLDS, n))
     decisions = np.empty((n, len(labels.classes)))
     for number in np.unique(fold):
