@@ -70,7 +70,9 @@ def _draws(values: Any) -> Any:
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"accuracies must be numbers: {error}") from error
     if found.ndim != 1 or not found.size:
-        raise InvalidInputError(f"expected at least one accuracy, in a list, got {values!r:.60}")
+        raise InvalidInputError(
+            f"expected lists of numbers with at least one draw each, got {values!r:.60}"
+        )
     return found
 
 

@@ -57,6 +57,8 @@ def term_map(
     ------
     InvalidInputError
         If ``words`` is not a list of words, or there are fewer than three terms to draw.
+    InvalidParameterError
+        If ``neighbours`` is not a whole number, zero or more.
     UnknownTermError
         If the model does not know a word.
     MissingExtraError

@@ -44,6 +44,8 @@ def selection_results(
     ------
     InvalidInputError
         If the classifier is not fitted.
+    InvalidParameterError
+        If ``most`` is not a whole number, at least 1.
     MissingExtraError
         If matplotlib is not installed.
 

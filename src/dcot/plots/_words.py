@@ -51,6 +51,8 @@ def word_columns(
         If there are no words.
     InvalidTypeError
         If ``columns`` has anything else than such results.
+    InvalidParameterError
+        If ``k`` is not a whole number, at least 1.
     MissingExtraError
         If matplotlib is not installed.
 
@@ -141,6 +143,8 @@ def document_layers(meaning: Meaning, *, k: int = 12, title: str | None = None) 
         If ``meaning`` is not such a result.
     InvalidInputError
         If it has no layers.
+    InvalidParameterError
+        If ``k`` is not a whole number, at least 1.
     MissingExtraError
         If matplotlib is not installed.
 

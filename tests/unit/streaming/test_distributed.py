@@ -48,6 +48,7 @@ from dcot.errors import (
 )
 from dcot.runtime.files import temporary_name
 from dcot.runtime.progress import watched
+from dcot.stream import Sum
 from dcot.text import read_texts
 
 TEXTS = texts()
@@ -226,7 +227,7 @@ def test_every_pass_over_texts_is_shared_between_threads(monkeypatch):
 
 
 def test_what_cannot_be_added_is_named():
-    class Broken:
+    class Broken(Sum):
         def empty(self):
             return 0
 
