@@ -102,10 +102,10 @@ def n_workers(n: int, d: int, r: int, itemsize: int) -> int:
     """Return how many blocks of right-hand sides are solved at a time.
 
     Threads with a block each hardly wait for each other, but each needs buffers. If these take
-    more than half the memory of the result, all threads work on one block.
+    more memory than the result, all threads work on one block.
     """
     threads = min(n_threads(), -(-r // WIDTH))
-    small = threads * buffer_bytes(n, d, r, itemsize) <= 0.5 * d * r * itemsize
+    small = threads * buffer_bytes(n, d, r, itemsize) <= d * r * itemsize
     return threads if small else 1
 
 
@@ -305,7 +305,7 @@ class _Running:
 class _Stored:
     """A growing basis, allocated a few vectors at a time."""
 
-    PIECE = 8  # vectors per allocation
+    PIECE = 4  # vectors per allocation; noise of 0.9 needs two or three
 
     def __init__(self, length: int, width: int, dtype: Any) -> None:
         self.length, self.width, self.dtype = length, width, dtype
