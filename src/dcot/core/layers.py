@@ -119,16 +119,18 @@ class OutputMoments:
         return OutputMoments.centred(self.moments.n, layer.mean_, scatter)
 
     def next_layer(self, options: FitOptions, index: int) -> Layer:
-        """Return the layer that reconstructs every output from all outputs."""
+        """Return the layer that reconstructs every output from all outputs.
+
+        The last layer overwrites the scatter, which nothing needs any more.
+        """
         system = options.system(self.moments, index)
         targets = np.arange(self.moments.n_terms)
         if self.documents is not None:
             solver, solutions = "dual", direct.solve_by_documents(self.documents, targets, [system])
         else:
-            solver, solutions = (
-                "primal",
-                direct.solve_scatter(self.scatter.copy(), targets, [system]),
-            )
+            last = index == options.n_layers - 1
+            scatter = self.scatter if last else self.scatter.copy()
+            solver, solutions = "primal", direct.solve_scatter(scatter, targets, [system])
         return Layer.solved(next(solutions), solver, system, self.moments, targets, options.squash)
 
 
