@@ -95,6 +95,12 @@ def _range(text: str) -> tuple[int, int]:
     return (1, found[0]) if len(found) == 1 else (found[0], found[1])
 
 
+def _path(text: Any) -> Path:
+    if not str(text):  # Path("") is the current folder
+        raise typer.BadParameter("the name is empty: name a file or a folder")
+    return Path(text)
+
+
 # -- options and groups of them -----------------------------------------------------------------
 
 
@@ -148,6 +154,8 @@ def _described(parameter: inspect.Parameter) -> inspect.Parameter:
     by_type = "INT" if int in kinds else "NUMBER" if float in kinds else None
     shown = copy(information)
     shown.metavar = shown.metavar or ("|".join(get_args(choices[0])) if choices else by_type)
+    if any(Path in (one, *get_args(one)) for one in kinds):
+        shown.parser = _path
     return parameter.replace(annotation=Annotated[kind, shown], kind=inspect.Parameter.KEYWORD_ONLY)
 
 

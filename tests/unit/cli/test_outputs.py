@@ -128,6 +128,23 @@ def test_outputs_that_cannot_be(shelf, path, words):
     assert (shelf / "news.csv").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("fit", "news.txt", "-o", ""), "-o"),
+        (("transform", "model", "news.txt", "-o", ""), "-o"),
+        (("label", "news.txt", "--no-open", "-o", ""), "-o"),
+        (("info", ""), "MODEL"),
+    ],
+)
+def test_an_empty_name_is_not_the_current_folder(shelf, arguments, name):
+    before = sorted(shelf.rglob("*"))
+    done = run(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert name in done.err and "the name is empty" in done.err
+    assert sorted(shelf.rglob("*")) == before
+
+
 def no_permission(path, mode):
     return mode != os.W_OK
 
