@@ -2,7 +2,7 @@
 
 ``python -m tests.trust.mutants MODULE SHARE`` changes one operator, comparison or number of the
 module at a time (all of them, or a random share), puts the changed code into the functions that are
-already imported, and runs the module's tests in the same process, those first that noticed others.
+already imported, and runs the module's tests in a child, those first that noticed others.
 It prints the mutants that no test noticed, and why, if the change means nothing.
 """
 
@@ -16,6 +16,7 @@ import inspect
 import io
 import json
 import math
+import os
 import random
 import signal
 import sys
@@ -159,17 +160,34 @@ class Session:
 
 
 def noticed(tests: list[pytest.Item], seconds: float) -> bool:
-    """Whether a test fails, or takes for ever; that one is moved to the front."""
+    """Whether a test fails, takes for ever or crashes. One that fails is moved to the front.
+
+    The tests run in a child, since a mutant may give compiled code a wrong size.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(writing, str(_first_failing(tests, seconds)).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading) as stream:
+        number = int(stream.read() or 0)
+    crashed = os.waitpid(child, 0)[1] != 0
+    if not crashed and number >= 0:
+        tests.insert(0, tests.pop(number))
+    return crashed or number >= 0
+
+
+def _first_failing(tests: list[pytest.Item], seconds: float) -> int:
+    """The number of the first test that fails or takes for ever; -1 if all pass."""
     signal.signal(signal.SIGPROF, _too_long)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        for number, test in enumerate(tests):
-            if any(report.failed for report in runtestprotocol(test, log=False, nextitem=None)):
-                tests.insert(0, tests.pop(number))
-                return True
-        return False
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+    for number, test in enumerate(tests):
+        if any(report.failed for report in runtestprotocol(test, log=False, nextitem=None)):
+            return number
+    return -1
 
 
 def _too_long(*_: object) -> None:
