@@ -333,7 +333,13 @@ def _json_rows(lines: DecodedFile, options: ReadOptions, others: Sequence[str]) 
             texts = [_checked_text(record.get(name), where, options.missing) for name in names]
             yield ("\n".join(texts), *(_whole(record.get(other), other, where) for other in others))
         else:
-            yield (_checked_text(record, where, options.missing), *(None for _ in others))
+            text = _checked_text(record, where, options.missing)
+            if others:
+                raise InvalidInputError(
+                    f"{where} is a text without fields, so there is no {others[0]!r}: expected an "
+                    "object"
+                )
+            yield (text,)
     if seen:
         _check_columns(others, list(seen), lines.path)
 

@@ -241,6 +241,15 @@ def test_a_file_goes_before_a_known_corpus(here):
     assert Corpus(["everyday"]).whole().texts == ["mine"]
 
 
+def test_texts_of_json_have_no_fields(shelf):
+    (shelf / "plain.jsonl").write_text('"opec oil"\n"wheat"\n')
+    assert run("predict", "classifier", "plain.jsonl", "-o", "fine.csv").code == 0
+    done = run("predict", "classifier", "plain.jsonl", "--keep", "topic", "-o", "out.csv")
+    assert (done.code, done.out) == (1, "")
+    assert "plain.jsonl, line 1 is a text without fields, so there is no 'topic'" in done.err
+    assert not (shelf / "out.csv").exists()
+
+
 @pytest.mark.parametrize("command", ["fit", "predict"])
 @pytest.mark.parametrize(
     ("source", "content", "options", "words"),
