@@ -603,6 +603,10 @@ def test_an_explanation_says_how_sure_and_against_what():
     assert "rather than" in found._repr_html_()
     with pytest.raises(DcotError, match="against must be one of the classes"):
         model.explain("wheat", "oil", against="gold")
+    with pytest.raises(DcotError, match="target and against are the same class, 'oil'"):
+        model.explain("wheat", "oil", against="oil")
+    found = model.explain("opec", against=model.predict(["opec"])[0])  # why not another class?
+    assert found.target != found.against and found.decision < 0
 
 
 def test_explanation_names_words_without_labels():

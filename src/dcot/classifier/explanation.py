@@ -171,14 +171,18 @@ def explain_decision(
     document : one document
     fitted : the classifier
     terms : names of the columns
-    target : a class; None means the predicted one, compared with the second if they are exclusive
+    target : a class; None means the most probable one other than ``against``, compared with the
+        second if they are exclusive
     against : another class, whose decision is subtracted
     unknown : words of the document that are not among ``terms``
     """
     decisions = fitted.decisions(document)
     probabilities = fitted.probabilities(decisions)[0]
     order = np.argsort(-decisions[0], kind="stable")
-    column = int(order[0]) if target is None else target
+    if target is None:
+        column = int(next((one for one in order if one != against), order[0]))
+    else:
+        column = target
     others = order[order != column]
     second = int(others[0]) if len(others) else column
     if target is None and against is None and fitted.exclusive:

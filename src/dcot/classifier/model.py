@@ -886,7 +886,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         target : class, optional
             By default the predicted class, compared with the second best.
         against : class, optional
-            Explain the decision value of ``target`` minus that of this class.
+            Explain the decision value of ``target`` minus that of this class. If it is the
+            predicted class, ``target`` is the second best by default.
         vectors : array of one row, if the classifier was fitted with vectors
 
         Returns
@@ -900,7 +901,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         ModelNotFittedError
             If the classifier is not fitted.
         InvalidParameterError
-            If ``target`` or ``against`` is not a class.
+            If ``target`` or ``against`` is not a class, or both are the same one.
         InvalidInputError
             If there is more than one document.
 
@@ -921,6 +922,10 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
             raise InvalidInputError(f"explain takes one document, got {len(read)}")
         chosen = None if target is None else self._column("target", target)
         other = None if against is None else self._column("against", against)
+        if chosen is not None and chosen == other:
+            raise InvalidParameterError(
+                f"target and against are the same class, {target!r}: compare it with another one"
+            )
         reader = self._reader()
         unknown: list[str] = []
         if isinstance(given, Texts):
