@@ -606,7 +606,8 @@ def test_an_explanation_says_how_sure_and_against_what():
     with pytest.raises(DcotError, match="target and against are the same class, 'oil'"):
         model.explain("wheat", "oil", against="oil")
     found = model.explain("opec", against=model.predict(["opec"])[0])  # why not another class?
-    assert found.target != found.against and found.decision < 0
+    assert found.target != found.against
+    assert found.decision < 0
 
 
 def test_explanation_names_words_without_labels():

@@ -141,7 +141,8 @@ def test_an_empty_name_is_not_the_current_folder(shelf, arguments, name):
     before = sorted(shelf.rglob("*"))
     done = run(*arguments)
     assert (done.code, done.out) == (2, "")
-    assert name in done.err and "the name is empty" in done.err
+    assert name in done.err
+    assert "the name is empty" in done.err
     assert sorted(shelf.rglob("*")) == before
 
 
