@@ -9,10 +9,10 @@ from sklearn.linear_model import Ridge
 
 from dcot.classifier import ridge as ridge_module
 from dcot.classifier.ridge import (
-    FINER_FACTORS,
+    FACTORS,
     STRENGTHS,
     KernelRidge,
-    finer_alpha,
+    alpha_for_all,
     held_out_rows,
     ridge_by_features,
     solve_ridge,
@@ -75,11 +75,11 @@ def test_by_features_equals_scikit_learn(monkeypatch, weighted):
     held = held_out_rows(400, np.random.RandomState(0))
     found = ridge_by_features([x, dense], Y, 8.0, weights, held)
     coef, intercept, alpha, held_out = found
-    assert alpha in 8.0 * np.array(FINER_FACTORS)
+    assert alpha in 8.0 * np.array(FACTORS)
     F = np.hstack([x.toarray(), dense])
     expected = Ridge(alpha=alpha).fit(F, Y, sample_weight=weights)
     np.testing.assert_allclose(F @ coef + intercept, expected.predict(F), atol=1e-6)
-    assert alpha == pytest.approx(finer_alpha(F @ F.T, Y, 8.0, weights, held))
+    assert alpha == pytest.approx(alpha_for_all(F @ F.T, Y, 8.0, weights, held))
     rest = np.setdiff1d(np.arange(400), held)
     without = Ridge(alpha=alpha).fit(F[rest], Y[rest], sample_weight=weights[rest])
     np.testing.assert_allclose(held_out, without.predict(F[held]), atol=1e-6)
@@ -118,22 +118,23 @@ def test_one_document_a_class_and_identical_documents_stay_finite():
         assert np.isfinite(model.decision(F @ F.T)).all()
 
 
-def test_a_finer_strength_for_more_documents():
-    """Chosen by held-out documents, against solving each strength by hand."""
+@pytest.mark.parametrize("start", [0.002, 2.0, 200.0])
+def test_a_strength_for_more_documents(start):
+    """Chosen by held-out documents, smaller or larger, against solving each strength by hand."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 40))
     targets = np.sign(X[:, :2] + 0.1 * rng.normal(size=(60, 2)))
     kernel = X @ X.T
     held = held_out_rows(60, np.random.RandomState(3))
-    found = finer_alpha(kernel, targets, 200.0, None, held)
+    found = alpha_for_all(kernel, targets, start, None, held)
     others = np.setdiff1d(np.arange(60), held)
     assert len(held) == 6
     errors = []
-    for alpha in (200.0, 100.0, 50.0, 20.0):
-        model = Ridge(alpha=alpha).fit(X[others], targets[others])
+    for factor in FACTORS:
+        model = Ridge(alpha=start * factor).fit(X[others], targets[others])
         errors.append(((model.predict(X[held]) - targets[held]) ** 2).sum())
-    assert found == (200.0, 100.0, 50.0, 20.0)[int(np.argmin(errors))]
-    assert found < 200.0
+    assert found == pytest.approx(start * FACTORS[int(np.argmin(errors))])
+    assert found < 200.0 if start == 200.0 else found >= start
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -147,11 +148,11 @@ def test_strengths_for_more_documents_by_both_ways(monkeypatch, seed, balanced):
     weights, held = rng.random(50) + 0.2, held_out_rows(50, np.random.RandomState(seed))
     rest = np.setdiff1d(np.arange(50), held)
     errors = []
-    for factor in FINER_FACTORS:
+    for factor in FACTORS:
         model = Ridge(alpha=40 * factor).fit(F[rest], Y[rest], sample_weight=weights[rest])
         errors.append(weights[held] @ ((model.predict(F[held]) - Y[held]) ** 2).sum(1))
-    expected = 40 * FINER_FACTORS[int(np.argmin(errors))]
-    assert finer_alpha(F @ F.T, Y, 40.0, weights, held) == pytest.approx(expected)
+    expected = 40 * FACTORS[int(np.argmin(errors))]
+    assert alpha_for_all(F @ F.T, Y, 40.0, weights, held) == pytest.approx(expected)
     for parts in ([F], [F[:, :3], sp.csr_array(F[:, 3:7]), F[:, 7:]]):
         assert ridge_by_features(parts, Y, 40.0, weights, held)[2] == pytest.approx(expected)
 

@@ -24,7 +24,7 @@ from dcot.classifier.calibration import log_losses
 from dcot.classifier.labels import read_labels, with_class_weights
 from dcot.classifier.ridge import (
     KernelRidge,
-    finer_alpha,
+    alpha_for_all,
     held_out_rows,
     solve_ridge,
     targets_of,
@@ -174,7 +174,7 @@ def ridge_predictions(
         weights = document_weights(labels[labelled], class_weight)
         kernel = products(blocks, labelled, labelled)
         held = held_out_rows(len(kernel), np.random.RandomState(SEED))
-        alpha = finer_alpha(kernel, targets, alpha, weights, held)
+        alpha = alpha_for_all(kernel, targets, alpha, weights, held)
         dual, intercept = solve_ridge(kernel, targets, alpha, weights)
     elif pool is not None and len(pool):
         weights = document_weights(labels[labelled], class_weight)

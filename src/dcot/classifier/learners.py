@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 from dcot.classifier.labels import Labels
 from dcot.classifier.ridge import (
     KernelRidge,
-    finer_alpha,
+    alpha_for_all,
     ridge_by_features,
     solve_ridge,
     solve_with_left_out,
@@ -201,7 +201,7 @@ def fit_ridge(
     else:
         kernel = products(features, features)
         if len(kernel) > len(judged):
-            alpha = finer_alpha(kernel, targets, alpha, weights, held)
+            alpha = alpha_for_all(kernel, targets, alpha, weights, held)
             dual, intercept, held_out = solve_with_left_out(kernel, targets, alpha, weights)
             rows = np.arange(len(kernel))
         else:

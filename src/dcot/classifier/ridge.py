@@ -6,7 +6,7 @@ one example. Only inner products of documents are needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,8 @@ Array = NDArray[Any]
 # Strengths to select from, in units of the mean eigenvalue of the centred kernel.
 STRENGTHS = np.logspace(-3, 2, 16)
 # Factors of a strength to try with more documents, and the maximum number of held-out documents.
-FINER_FACTORS = (1.0, 0.5, 0.25, 0.1)
-MAX_FINER_HELD_OUT = 1000
+FACTORS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+MAX_HELD_OUT = 1000
 # If there are too many documents for an n × n matrix: relative residuals for the selection of the
 # strength and for the solution, and iterations. Smaller residuals hardly change predictions.
 CHOICE_TOL, FEATURES_TOL, FEATURES_MAX_ITER = 3e-2, 1e-2, 200
@@ -172,26 +172,28 @@ def _solve(
 
 def held_out_rows(n: int, generator: Any) -> Array:
     """A tenth of n documents, to be held out for the selection of the strength."""
-    return np.asarray(generator.permutation(n)[: min(n // 10, MAX_FINER_HELD_OUT)])
+    return np.asarray(generator.permutation(n)[: min(n // 10, MAX_HELD_OUT)])
 
 
-def finer_alpha(
+def alpha_for_all(
     kernel: Array, targets: Array, alpha: float, weights: Array | None, held: Array
 ) -> float:
     """The strength for all documents, if ``alpha`` was selected on some of them.
 
-    With more documents a smaller one is often better; it is selected on the held-out documents.
+    With more documents a smaller one is often better. A larger one is better if the few documents
+    were so different from each other that any strength gave nearly the same error. It is selected
+    on the held-out documents.
     """
     n = len(kernel)
     weights = np.ones(n) if weights is None else weights
     others = np.setdiff1d(np.arange(n), held)
     inner, outer = kernel[np.ix_(others, others)], kernel[np.ix_(held, others)]
-    errors = {}
-    for factor in FINER_FACTORS:
+
+    def error(factor: float) -> float:
         dual, intercept = solve_ridge(inner, targets[others], alpha * factor, weights[others])
-        residual = targets[held] - (outer @ dual + intercept)
-        errors[factor] = float(weights[held] @ (residual**2).sum(axis=1))
-    return alpha * min(errors, key=lambda factor: errors[factor])
+        return _squared_error(outer @ dual + intercept, targets[held], weights[held])
+
+    return alpha * FACTORS[_least(error)]
 
 
 def ridge_by_features(
@@ -204,22 +206,40 @@ def ridge_by_features(
     """Coefficients, intercept and strength if there are too many documents for an n × n matrix.
 
     Conjugate gradients in the space of the features: memory and time are linear in the number of
-    documents, and one Krylov space serves all strengths. As in ``finer_alpha``, the strength is
+    documents, and one Krylov space serves all strengths. As in ``alpha_for_all``, the strength is
     selected on the held-out documents. The last result are the decisions for them.
     """
     others = np.setdiff1d(np.arange(len(targets)), held)
-    alphas = alpha * np.array(FINER_FACTORS)
+    alphas = alpha * np.array(FACTORS)
     inner, outer = ([part[rows] for part in parts] for rows in (others, held))
     tried = _by_features(inner, targets[others], alphas, weights[others], CHOICE_TOL)
     del inner
     decisions = [_times(outer, coef) + intercept for coef, intercept in tried]
-    errors = [
-        float(weights[held] @ ((targets[held] - found) ** 2).sum(axis=1)) for found in decisions
-    ]
-    best = int(np.argmin(errors))
+    best = _least(
+        lambda factor: _squared_error(
+            decisions[FACTORS.index(factor)], targets[held], weights[held]
+        )
+    )
     chosen = alphas[best : best + 1]
     ((coef, intercept),) = _by_features(parts, targets, chosen, weights, FEATURES_TOL)
     return coef, intercept, float(alphas[best]), decisions[best]
+
+
+def _squared_error(decisions: Array, targets: Array, weights: Array) -> float:
+    return float(weights @ ((targets - decisions) ** 2).sum(axis=1))
+
+
+def _least(error: Callable[[float], float]) -> int:
+    """The position of the factor with the least error: from 1, down or up while it falls."""
+    best = FACTORS.index(1.0)
+    least = error(1.0)
+    for step in (-1, 1):
+        start = best
+        while 0 <= best + step < len(FACTORS) and (found := error(FACTORS[best + step])) < least:
+            best, least = best + step, found
+        if best != start:
+            break
+    return best
 
 
 def _by_features(
