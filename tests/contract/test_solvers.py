@@ -218,11 +218,20 @@ def test_symmetric_systems():
     assert not direct.least_norm(np.zeros((2, 2)))(np.ones((2, 1))).any()
 
 
-def test_one_inverse_leaves_a_singular_matrix_as_it_was():
-    scaled = np.ones((3, 3))
-    system = marginalise(Moments.of(scaled), 1e-300)
+@pytest.mark.parametrize("noise", [1e-300, 1e-3])
+def test_one_inverse_leaves_a_singular_matrix_as_it_was(noise):
+    """The second one is not even positive, as rounding may make it: Cholesky breaks off."""
+    singular = np.array([[1.0, 1.5, 0.5], [1.5, 1.0, 0.25], [0.5, 0.25, 1.0]])
+    scaled = singular.copy()
+    system = marginalise(Moments.of(np.ones((3, 3))), noise)
     assert direct._solve_all(scaled, np.ones(3), np.ones(3), system) is None
-    np.testing.assert_array_equal(scaled, np.ones((3, 3)))
+    np.testing.assert_array_equal(scaled, singular)
+
+
+def test_one_inverse_is_used_only_if_the_noise_is_more_than_rounding():
+    moments, ones = Moments.of(np.ones((3, 3))), np.ones(3)
+    assert direct._solve_all(np.eye(3), ones, ones, marginalise(moments, 1e-300)) is None
+    assert direct._solve_all(np.eye(3), ones, ones, marginalise(moments, 0.5)) is not None
 
 
 # -- conjugate gradients ----------------------------------------------------------------------
@@ -237,6 +246,7 @@ def test_a_few_iterations_tell_how_many_are_needed(noise):
     assert 0.5 * solved.n_iter <= expected <= 2 * solved.n_iter
     assert cg.count_iterations(centred, targets, systems, tol=0.9, max_iter=500) <= 2
     assert cg.count_iterations(centred, targets, systems, tol=1e-9, max_iter=1) == 1
+    assert cg.count_iterations(centred, targets, systems, tol=1e-9, max_iter=2) > 2
 
 
 @pytest.mark.parametrize(("last", "rate"), [(0.99, 0.97), (0.5, 0.5), (1e-3, 0.01)])
@@ -256,6 +266,7 @@ def test_the_estimate_has_bounds(monkeypatch, last, rate):
     [
         ([1.0, 0.5, 0.49, 0.48], True),
         ([1.0, 0.5, 0.48, 0.44], False),
+        ([1.0, 0.5, 0.46, 0.45], True),
         ([1.0, 0.9, 0.3, 0.35, 0.34, 0.33], True),
         ([1.0, 0.5, 0.95], False),
         ([1.0, 0.99], False),
@@ -277,9 +288,24 @@ def test_iterations_with_a_short_memory():
     assert not cg.iterate(lambda x: diagonal * x, right, 0.5, tol=1e-10, max_iter=3).converged
 
 
+@pytest.mark.parametrize("width", [1, 3])
+def test_several_shifts_in_one_space(width):
+    diagonal, shifts = np.logspace(0, 2, 30)[:, None], np.array([0.1, 5.0])
+    right = np.random.default_rng(0).normal(size=(30, width))
+    found = cg.iterate_shifts(lambda x: diagonal * x, right, shifts, tol=1e-10, max_iter=200)
+    for shift, solution in zip(shifts, found, strict=True):
+        np.testing.assert_allclose(solution, right / (diagonal + shift), atol=1e-7)
+
+
 @pytest.mark.parametrize(
     ("last", "tol", "expected"),
-    [(1e-3, 1e-2, 1.0), (1e-2, 1e-4, 0.5), (3.0, 1e-4, 0.0), (2.0, 1.0, 0.0)],
+    [
+        (1e-3, 1e-2, 1.0),
+        (1e-2, 1e-4, 0.5),
+        (1.0001e-4, 1e-4, 0.99),
+        (3.0, 1e-4, 0.0),
+        (2.0, 1.0, 0.0),
+    ],
 )
 def test_the_fraction_that_is_done(last, tol, expected):
     assert cg._fraction([5.0, last], tol) == pytest.approx(expected)
@@ -373,6 +399,10 @@ def test_buffers_of_threads_take_at_most_the_memory_of_the_result(monkeypatch):
             assert threads * cg.buffer_bytes(n, d, r, 4) <= 4.0 * d * r
     monkeypatch.setattr(cg, "n_threads", lambda: 1)
     assert cg.n_workers(5000, 20_000, 5000, 4) == 1
+    monkeypatch.setattr(cg, "n_threads", lambda: 2)
+    monkeypatch.setattr(cg, "buffer_bytes", lambda *_: 512.0)
+    assert cg.n_workers(10, 1, 256, 4) == 2  # 2 × 512 bytes are those of the result
+    assert cg.n_workers(10, 1, 255, 4) == 1
 
 
 @pytest.mark.parametrize("name", sorted(SOLVERS))
@@ -419,15 +449,19 @@ def test_only_the_calling_thread_reports_progress(monkeypatch):
     _, targets, moments, centred = build((60, 90, 80))
     monkeypatch.setattr(cg, "WIDTH", 2)
     monkeypatch.setattr(cg, "n_workers", lambda *_: 3)
-    reporters = []
+    reporters, fractions = [], []
 
-    def progress(_):
+    def progress(fraction):
         reporters.append(threading.get_ident())
+        fractions.append(fraction)
         time.sleep(0.002)  # the others go on
 
     system = marginalise(moments, 0.5)
     list(SOLVERS["cg"](centred, targets, [system], **{**EXACT, "progress": progress}))
     assert set(reporters) == {threading.get_ident()}
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    assert all(0 < fraction < 1 for fraction in fractions[:-1])
 
 
 def test_a_complete_basis_ends_the_iterations():
@@ -443,3 +477,5 @@ def test_a_complete_basis_ends_the_iterations():
 def test_the_longer_side_of_the_documents_is_in_the_memory_of_a_block():
     for n, d in ((10, 10**6), (10**6, 10)):
         assert cg.buffer_bytes(n, d, 200, 4) > 10**6 * cg.WIDTH * 4
+    vectors = (cg.EXPECTED_ITERATIONS + 3) * 100 + 700  # a basis, and two more of each side
+    assert cg.buffer_bytes(100, 700, 5, 8) == cg.buffer_bytes(700, 100, 5, 8) == 5 * 8 * vectors

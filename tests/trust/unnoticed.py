@@ -28,6 +28,7 @@ EQUIVALENT = {
     "solution, _ = potrs(factor, right, lower=0, overwrite_b=1)": LAPACK,
     "inverse = np.asarray(potri(factor, lower=0, overwrite_c=1)[0]).T  # of A / q": LAPACK,
     "run_threads(mirror_lower, matrix, work=matrix.size / 2)": THREADS,
+    "run_threads(triangle_products, matrix, weights, sums, work=matrix.size / 2)": THREADS,
     "right = np.where(rows < chosen, scaled[:, chosen], scaled[chosen].T)":
         "the diagonal is written in the next line",
     "full *= scaled.dtype.type(system.keep)": LOST,
@@ -38,6 +39,12 @@ EQUIVALENT = {
     "run_threads(lanczos_update, image, current, previous, a, b, sums, work=2 * image.size)":
         THREADS,
     "run_threads(add_combination, basis, factors, out, work=out.size * len(factors))": THREADS,
+    "if threads > 1:": BOTH,
+    "few = targets[:: max(1, len(targets) // 8)][:8]":
+        "an estimate from other right-hand sides, or one more of them, is as good",
+    "self.count = 0 (0 → 1)": "there are two slots",
+    "kept = values > DEFLATED * np.finfo(dtype).eps * values[-1]": ROUNDING,
+    "beta = np.where(beta <= tiny, 0.0, beta)": ROUNDING,
     "self.by_documents = centred.shape[0] <= centred.shape[1]": BOTH,
     "if len(systems) == 1 and min(len(targets), *centred.shape) >= DEFLATION_WORTH:": BOTH,
     "size = np.maximum(size, np.abs(alpha) + beta)": ROUNDING,

@@ -104,3 +104,10 @@ def test_rare_terms_have_a_root_and_terms_that_never_occur_have_none():
     scale = np.array([0.0, 1e-12, 0.25, 4.0])
     system = System(0.5, 0.5, scale, np.zeros(4), scale)
     np.testing.assert_allclose(system.inverse_root, [0.0, 1e6, 2.0, 0.5])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_noise_that_is_not_more_than_rounding_makes_nothing_regular(X, dtype):
+    eps = float(np.finfo(dtype).eps)
+    regular = [marginalise(Moments.of(X), noise).is_regular(dtype) for noise in (eps, 2 * eps)]
+    assert regular == [False, True]
