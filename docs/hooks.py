@@ -27,9 +27,14 @@ FORMULA = re.compile(r"```math\n(.+?)```|\$`(.+?)`\$", re.S)
 # a line with nothing but a link to a table: the site shows the table in its place
 TABLE = re.compile(r"^\[[^\]\n]+\]\(((?:\.\./)*(?:tables|experiments)/[\w-]+\.md)\)$", re.M)
 ROW = re.compile(r"^\|.*$", re.M)
+DRAWING = re.compile(
+    r'(<img alt="([^"]*)" src="([^"]*?((?:experiments|images)/[\w-]+\.(?:svg|png)))"[^>]*>)'
+)
+VIEW = re.compile(r'<view id="([\w-]+)" viewBox="\S+ \S+ (\S+) (\S+)"/>')
 UNIT = re.compile(r"(?<=\d) (?=(?:s|ms|MB|GB|%)(?!\w))")
 PROMPTS = re.compile(r"^```python\n(?=>>> )", re.M)
 DIRECTIVE = re.compile(r"  # doctest: .+$", re.M)  # for the tests, not for readers
+NARROW = "(max-width: 44em)"  # as in style.css
 VERDICT = "<!-- verdict -->"  # the main result, once ``dcot bench paper --docs`` has written it
 NOT_YET = (
     "*This version has not been measured yet. The complete results are those of an earlier one.*"
@@ -61,6 +66,29 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         text = found.read_text(encoding="utf-8") if found.exists() else NOT_YET
         markdown = markdown.replace(VERDICT, text)
     return FORMULA.sub(_formula, markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    return DRAWING.sub(_on_narrow_screens, html)
+
+
+def _on_narrow_screens(match: re.Match[str]) -> str:
+    """A drawing, and what a phone shows in its place.
+
+    That is its panels, one below the other, or the file of the same name with ``-narrow``.
+    """
+    image, alt, source, name = match.groups()
+    path = DOCS / name
+    if path.with_stem(f"{path.stem}-narrow").exists():
+        narrow = "-narrow.".join(source.rsplit(".", 1))
+        return f'<picture><source media="{NARROW}" srcset="{narrow}">{image}</picture>'
+    views = VIEW.findall(path.read_text(encoding="utf-8")) if path.suffix == ".svg" else []
+    panels = [
+        f'<img alt="{alt if view == views[0] else ""}" src="{source}#{view[0]}" '
+        f'style="aspect-ratio: {view[1]} / {view[2]}">'
+        for view in views
+    ]
+    return f'<span class="panels">{image}{"".join(panels)}</span>' if panels else image
 
 
 def _table(path: Path) -> str:

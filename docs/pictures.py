@@ -1,7 +1,7 @@
 """Draw the picture of the README and of the first page: ``python docs/pictures.py``.
 
 It shows a text none of whose words is in a labelled document, and how it is classified all the
-same. Everything in it is computed from the corpus that comes with dcot.
+same. Everything in it is computed from the corpus that comes with dcot. Phones get a narrow one.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from matplotlib.path import Path as Curve
 
 from dcot import DCoTClassifier, datasets
 
-PICTURE = Path(__file__).parent / "images" / "dcot.png"
+IMAGES = Path(__file__).parent / "images"
 TEXT = "The jury returned a verdict"
 LABELS, PROTOTYPES, CLASSES = 100, 7, 4
 # Blue and vermilion of Okabe and Ito: apart for every kind of sight, and one darker than the other.
 BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#767676", "#222222"
 LIGHT = "#C8C8C8"
-WORDS_X, MEANINGS_X, CLASS_X = 1.25, 4.6, 8.0
+WIDE, NARROW = (1.25, 4.6, 8.0, 10.4), (0.95, 3.2, 5.65, 7.3)  # words, meanings, classes, the end
 BOX = 1.4  # width
-LENGTH = 1.6  # of a bar for 100 %
 
 
 def few_labels() -> DCoTClassifier:
@@ -79,52 +78,54 @@ def stream(ax: Any, start: tuple[float, float], end: tuple[float, float], **styl
     ax.add_patch(PathPatch(path, facecolor="none", capstyle="butt", zorder=1, **style))
 
 
-def picture(model: DCoTClassifier) -> Figure:
+def picture(model: DCoTClassifier, places: tuple[float, float, float, float]) -> Figure:
+    words_x, meanings_x, class_x, end = places
+    length = 2 * (end - class_x) / 3  # of a bar for 100 %
     explanation = model.explain(TEXT)
     through, prototypes = links(explanation)
     probabilities = model.predict_proba([TEXT])[0]
     best = np.argsort(-probabilities)[:CLASSES]
     words, meanings = heights(list(through), 3.0, 1.0), heights(prototypes, 3.5, 0.5)
-    figure = Figure(figsize=(10.4, 3.95), facecolor="white")
+    figure = Figure(figsize=(end, 3.95), facecolor="white")
     ax = figure.add_axes((0, 0, 1, 1))
-    ax.set(xlim=(0, 10.4), ylim=(0.12, 5.0))
+    ax.set(xlim=(0, end), ylim=(0.12, 5.0))
     ax.set_axis_off()
     ax.text(0.3, 4.62, f"“{TEXT}”", fontsize=19, weight="bold", color=INK, va="center")
     columns = {
-        WORDS_X: (f"words in none of\nthe {LABELS} labelled texts", ORANGE),
-        MEANINGS_X: ("what they mean, learned\nfrom texts without labels", BLUE),
-        CLASS_X + 0.75: ("the topic", INK),
+        words_x: (f"words in none of\nthe {LABELS} labelled texts", ORANGE),
+        meanings_x: ("what they mean, learned\nfrom texts without labels", BLUE),
+        class_x + 0.75: ("the topic", INK),
     }
     for x, (title, colour) in columns.items():
         ax.text(x, 4.05, title, fontsize=11.5, color=colour, ha="center", va="center")
     largest = max(value for each in through.values() for value in each.values())
     for word, y in words.items():
-        box(ax, WORDS_X, y, word, ORANGE, "bold")
+        box(ax, words_x, y, word, ORANGE, "bold")
         for name, value in through[word].items():
             if name in meanings:
                 style = {"linewidth": 0.8 + 9 * value / largest, "edgecolor": BLUE, "alpha": 0.30}
-                stream(ax, (WORDS_X + BOX / 2, y), (MEANINGS_X - BOX / 2, meanings[name]), **style)
+                stream(ax, (words_x + BOX / 2, y), (meanings_x - BOX / 2, meanings[name]), **style)
     target = 3.0
     for name, y in meanings.items():
-        box(ax, MEANINGS_X, y, name, BLUE)
+        box(ax, meanings_x, y, name, BLUE)
         width = sum(each.get(name, 0) for each in through.values()) / largest
         style = {"linewidth": 0.8 + 5 * width, "edgecolor": BLUE, "alpha": 0.30}
-        stream(ax, (MEANINGS_X + BOX / 2, y), (CLASS_X - 0.75, target), **style)
+        stream(ax, (meanings_x + BOX / 2, y), (class_x - 0.75, target), **style)
     for y, place in zip(np.linspace(target, 1.2, CLASSES), best, strict=True):
         chosen = place == best[0]
         share = float(probabilities[place])
         colour, weight = (INK, "bold") if chosen else (GREY, "normal")
-        ax.text(CLASS_X, y, str(model.classes_[place]), ha="right", va="center", fontsize=13,
+        ax.text(class_x, y, str(model.classes_[place]), ha="right", va="center", fontsize=13,
                 color=colour, weight=weight)  # fmt: skip
-        ax.barh(
-            y, LENGTH * share, left=CLASS_X + 0.12, height=0.3, color=BLUE if chosen else "#C8C8C8"
-        )
-        ax.text(CLASS_X + 0.22 + LENGTH * share, y, f"{100 * share:.0f} %", va="center",
+        ax.barh(y, length * share, left=class_x + 0.12, height=0.3, color=BLUE if chosen else LIGHT)
+        ax.text(class_x + 0.22 + length * share, y, f"{100 * share:.0f} %", va="center",
                 fontsize=12, color=colour, weight=weight)  # fmt: skip
     others = len(model.classes_) - CLASSES
-    ax.text(CLASS_X + 0.12, 0.72, f"and {others} more", color=GREY, fontsize=11, va="center")
+    ax.text(class_x + 0.12, 0.72, f"and {others} more", color=GREY, fontsize=11, va="center")
     return figure
 
 
 if __name__ == "__main__":
-    picture(few_labels()).savefig(PICTURE, dpi=150)
+    model = few_labels()
+    picture(model, WIDE).savefig(IMAGES / "dcot.png", dpi=150)
+    picture(model, NARROW).savefig(IMAGES / "dcot-narrow.png", dpi=150)

@@ -225,6 +225,23 @@ def test_a_number_and_its_unit_stay_on_one_line_in_tables():
     )
 
 
+def test_phones_show_panels_one_by_one_and_narrow_pictures():
+    shown = runpy.run_path(str(DOCS / "hooks.py"))["on_page_content"]
+    source = "../experiments/few-labels-ridge-accuracy.svg"
+    curves = shown(f'<p><img alt="Curves" src="{source}" /></p>')
+    assert re.findall(r'alt="(.*?)" src="(.+?)"', curves) == [
+        ("Curves", source),  # on wide screens
+        ("Curves", f"{source}#panel-1"),
+        *(("", f"{source}#panel-{number}") for number in (2, 3, 4)),
+    ]
+    picture = shown('<p><img alt="dcot" src="images/dcot.png" /></p>')
+    assert '<source media="(max-width: 44em)" srcset="images/dcot-narrow.png"><img' in picture
+    assert "(max-width: 44em)" in (DOCS / "style.css").read_text()
+    for other in ("../images/label.png", "../experiments/noise.svg"):  # as they are
+        image = f'<p><img alt="A picture" src="{other}" /></p>'
+        assert shown(image) == image
+
+
 def test_cells_of_a_tutorial():
     cells = runpy.run_path(str(DOCS / "hooks.py"))["cells"]
     found = list(cells('"""# Title"""\n\n# %%\n# Why.\nx = 1\n\n# %%\ny = 2\n'))

@@ -17,13 +17,15 @@ from dcot.bench.experiments import timing
 from dcot.bench.jobs import Failure
 from dcot.bench.profiles import PROFILES
 from dcot.bench.report import paper_claims as claims
-from dcot.bench.report.figures import figures
+from dcot.bench.report.figures import figures, svg
 from dcot.bench.report.paragraphs import sections
 from dcot.bench.report.results import Results, verdict
 from dcot.bench.report.tables import TABLES, by_budget, time_table
 from dcot.bench.report.writing import page, write_docs, write_report
 from dcot.bench.store import Cell
 from dcot.bench.systems import FEATURES, OURS, PAPER, SYSTEMS
+from dcot.plots import label_curves
+from dcot.plots._figure import new_figure
 
 CORPUS = {
     "stands_for": "",
@@ -385,6 +387,23 @@ def test_pretrained_systems_have_their_own_figure():
     cells = few_labels(dict.fromkeys(("LSI", OURS), budgets))
     made = {name: figure for _, name, _, figure in figures(results_of(cells))}
     assert set(made) == {"few-labels-ridge-accuracy", "few-labels-ridge-macro-f1"}
+
+
+def test_panels_beside_one_another_are_views_of_the_drawing():
+    figure = new_figure(8, 3)
+    for ax in figure.subplots(1, 2):
+        label_curves({"LSI": {10: [0.5], 20: [0.6]}}, ax=ax, label="accuracy")
+    text = svg(figure)
+    views = re.findall(r'<view id="(.+?)" viewBox="(.+?)"/>', text)
+    assert [name for name, _ in views] == ["panel-1", "panel-2"]
+    boxes = [[float(value) for value in box.split()] for _, box in views]
+    (left, top, width, height), (right, *_) = boxes
+    assert 0 <= left < left + width <= right < 8 * 72
+    assert 0 <= top < top + height <= 3 * 72
+    assert "<view" not in svg(label_curves({"LSI": {10: [0.5], 20: [0.6]}}))
+    shared = new_figure(8, 3)
+    shared.subplots(1, 2, sharey=True)  # the second has no numbers at its axis
+    assert "<view" not in svg(shared)
 
 
 def test_no_cell_is_dropped(tiny):

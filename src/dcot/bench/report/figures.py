@@ -128,7 +128,7 @@ def _panels(panels: dict[str, dict[str, Any]], **options: str) -> Any:
     names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
     names.sort(key=lambda name: name in (OURS, FEATURES))
     columns = min(len(panels), 2)
-    figure, axes = _axes(columns, 5.6, 3.9, -(-len(panels) // columns))
+    figure, axes = _axes(columns, 4.9, 3.6, -(-len(panels) // columns))
     for ax in axes[len(panels) :]:
         ax.remove()
     for ax, (title, curves) in zip(axes, panels.items(), strict=False):
@@ -182,10 +182,30 @@ def png(figure: Any) -> bytes:
 
 
 def svg(figure: Any) -> str:
-    """The figure as SVG; the same figure gives the same text."""
+    """The figure as SVG; the same figure gives the same text.
+
+    Panels beside one another are views: ``figure.svg#panel-1`` shows the first alone.
+    """
     out = StringIO()
     same = {"svg.hashsalt": "dcot", "svg.fonttype": "path"}
     with require("matplotlib", "bench").rc_context(same):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
-    return text[text.index("<svg") :]
+    return text[text.index("<svg") :].replace("</svg>", f"{_views(figure)}</svg>")
+
+
+def _views(figure: Any) -> str:
+    """A view for each panel of a figure with several columns, if each has a scale of its own."""
+    axes = figure.axes
+    first, last = axes[0], axes[-1]
+    several = first.get_subplotspec().get_gridspec().ncols > 1
+    if not several or first.get_shared_y_axes().joined(first, last):
+        return ""
+    height, scale = figure.get_figheight() * 72, 72 / figure.dpi
+    views = []
+    for number, ax in enumerate(axes, 1):
+        box = ax.get_tightbbox()
+        values = (scale * box.x0, height - scale * box.y1, scale * box.width, scale * box.height)
+        place = " ".join(f"{value:.1f}" for value in values)
+        views.append(f' <view id="panel-{number}" viewBox="{place}"/>\n')
+    return "".join(views)
