@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -629,15 +630,41 @@ def endings(kind: Kind, name: str) -> dict[str, str]:
 
 HEAD = """# Bad input
 
-What does dcot do with input that cannot be right? Each row of these tables was tried with every
-function that takes such an argument. All errors are `dcot.DcotError`, and each is also an error of
-Python or scikit-learn, such as `ValueError` ([Errors](reference/errors.md)). A call that ends with
-an error changes nothing, neither a model nor a file. A command ends with exit code 1 if its input
-cannot be used and with 2 if the command line is wrong. It says why on standard error, and writes
-nothing.
+A column of NaN, a file that was cut off, a misspelt option: dcot says what is wrong and stops. It
+does not guess.
 
-`python -m tests.trust.inputs` writes this page. `tests/trust/test_inputs.py` fails if a row is no
-longer true.
+- **A call that ends with an error changes nothing**, neither a model nor a file.
+- **The message says what was expected and what to do.** Every error is a `dcot.DcotError`, and an
+  error of Python or scikit-learn too, so `except ValueError` works as well.
+- **A command ends with exit code 1** if its input cannot be used, and with 2 if the command line
+  is wrong. It says why on standard error.
+
+| what is wrong | error |
+|---|---|
+| the kind of object: a number for a list of texts, a set of labels | `InvalidTypeError` |
+| the content: NaN, None among texts, too few labels, a damaged file | `InvalidInputError` |
+| a setting: `noise=1.0`, `n_prototypes=0`, a name that is not there | `InvalidParameterError` |
+| a word that the model does not know | `UnknownTermError`, with similar words |
+| a model folder that is not there, or damaged | `ModelFolderError`, `ModelFormatError` |
+| output that cannot be written | `OutputError` |
+
+[Errors](reference/errors.md) has an example of each.
+
+Some input looks wrong and works:
+
+- **Empty texts and texts without any known word** can be classified: the answer is that for an
+  empty document. `has_known_terms` tells you which ones they are. You cannot fit on such texts
+  alone.
+- **An empty list of texts** gives an empty result, but you cannot fit on it.
+- **More prototypes, components or hits than there are**: you get all there are.
+- **Labels that the model does not know** count as wrong in `score`.
+- **A model loaded with `mmap=True`** is opened without its checksums. Pass `verify=True` to have
+  them checked.
+
+## Every case that is tested
+
+Each row was tried with every function that takes such an argument.
+
 """
 
 
@@ -665,12 +692,24 @@ def page() -> str:
     with folder():
         for kinds, tried in ((python_kinds(), outcomes), (command_kinds(), endings)):
             for kind in kinds:
-                parts.append(f"## {kind.title}\n")
-                parts.append("For " + ", ".join(f"`{name}`" for name in kind.functions) + ".\n")
-                parts.append("| input | what happens |\n|---|---|")
-                parts += [f"| {name} | {what} |" for name, what in rows_of(kind, tried)]
-                parts.append("")
-    return "\n".join(parts)
+                rows = rows_of(kind, tried)
+                who = ", ".join(f"`{name}`" for name in kind.functions)
+                table = "\n".join(f"| {name} | {what} |" for name, what in rows)
+                table = f"| input | what happens |\n|---|---|\n{table}"
+                parts.append(folded(kind.title, f"For {who}.\n\n{table}"))
+    return "".join([*parts, TAIL])
+
+
+def folded(title: str, text: str) -> str:
+    """Markdown that a reader opens, in the repository and on the site."""
+    shown = re.sub(r"`(.+?)`", r"<code>\1</code>", title)  # no Markdown there in the repository
+    head = f'<details markdown="1">\n<summary>{shown}</summary>'
+    return f"{head}\n\n{text}\n\n</details>\n\n"
+
+
+TAIL = """`python -m tests.trust.inputs` writes this page, and `tests/trust/test_inputs.py` fails if
+a row is no longer true.
+"""
 
 
 if __name__ == "__main__":

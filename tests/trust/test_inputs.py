@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.trust import inputs
 
@@ -9,9 +11,9 @@ from tests.trust import inputs
 def _rows_of_the_page() -> list[tuple[str, str, str]]:
     found, title = [], ""
     for line in inputs.PAGE.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            title = line.removeprefix("## ")
-        elif line.startswith("| ") and not line.startswith("| input"):
+        if line.startswith("<summary>"):
+            title = re.sub(r"</?code>", "`", re.sub(r"</?summary>", "", line))
+        elif title and line.startswith("| ") and not line.startswith("| input"):
             name, what = line.strip("| ").split(" | ")
             found.append((title, name, what))
     return found
