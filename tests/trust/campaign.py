@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.trust import mutants
+from tests.trust.inputs import folded
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "trust.md"
@@ -34,44 +35,76 @@ COVERING += ["unit/streaming/test_fit_sources.py", "unit/streaming/test_sums.py"
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the campaign: what it asks, its tests, and how many trials are the whole."""
+    """A part of the campaign: what it asks, its tests, and how many trials are the whole.
+
+    ``means`` is what it tells a user; parts without it are about the tests themselves. ``counted``
+    is in the names of the rows whose trials are those of the part.
+    """
 
     title: str
     tests: list[str]
     trials: dict[str, int]  # of the suite's settings, by their names in the environment
     options: tuple[str, ...] = ()
+    means: str = ""
+    counted: str = ""
 
 
 PARTS = {
-    "security": Part("A test for each threat of SECURITY.md", ["tests/trust/test_security.py"], {}),
-    "inputs": Part("Bad input to every function and command", ["tests/trust/test_inputs.py"], {}),
+    "security": Part(
+        "A test for each threat of SECURITY.md",
+        ["tests/trust/test_security.py"],
+        {},
+        means="models, files and web sites of strangers run no code",
+    ),
+    "inputs": Part(
+        "Bad input to every function and command",
+        ["tests/trust/test_inputs.py"],
+        {},
+        means="you get an error that tells you what to do ([bad input](inputs.md))",
+    ),
     "folders": Part(
         "Model folders changed at random, checksums right again, loaded and used",
         ["tests/unit/persistence/test_fuzz.py"],
         {"DCOT_FUZZ": 10_000},
+        means="a damaged or forged model gives an error or works; it never crashes your program",
     ),
     "fuzz": Part(
         "Files, matrices and texts changed at random",
         ["tests/trust/test_fuzz.py"],
         {"DCOT_FUZZ": 10_000},
+        means="nor does a damaged or forged file, matrix or text",
     ),
     "bounds": Part(
         "Compiled loops with their bounds checked (NUMBA_BOUNDSCHECK=1)",
         [*KERNELS, "tests/trust/test_fuzz.py", "tests/unit/persistence/test_fuzz.py"],
         {"DCOT_FUZZ": 500, "NUMBA_BOUNDSCHECK": 1},
+        means="compiled code reads and writes only what it may",
     ),
     "crashes": Part(
         "Work killed, or without room, at random moments",
         ["tests/trust/test_crashes.py", "tests/unit/persistence/test_atomic.py"],
         {"DCOT_KILLS": 200},
+        means="you find the old model or file, or the new one, complete",
     ),
     "load": Part(
-        "Many threads, processes and calls", ["tests/trust/test_load.py"], {"DCOT_LOAD": 4}
+        "Many threads, processes and calls",
+        ["tests/trust/test_load.py"],
+        {"DCOT_LOAD": 4},
+        means="threads and processes can share a model, and memory does not grow",
     ),
     "numbers": Part(
-        "Fits against exact fractions", ["tests/trust/test_numbers.py"], {"DCOT_NUMBERS": 2000}
+        "Fits against exact fractions",
+        ["tests/trust/test_numbers.py"],
+        {"DCOT_NUMBERS": 2000},
+        means="the numbers are right, or dcot refuses or warns",
+        counted="wrong without a warning",  # all of them; other rows say what they were instead
     ),
-    "versions": Part("Model folders of older formats", ["tests/trust/test_versions.py"], {}),
+    "versions": Part(
+        "Model folders of every format so far",
+        ["tests/trust/test_versions.py"],
+        {},
+        means="models that you saved give the answers they gave then",
+    ),
     "coverage": Part(
         "Lines and branches of the core and of persistence that tests run",
         [f"tests/{name}" for name in COVERING],
@@ -179,38 +212,64 @@ def _mutants(share: float) -> list[Row]:
 
 HEAD = """# Stress tests
 
-`make trust` tries to break dcot, and counts failures. A failure is an exception that is not dcot's
-own, a crash, a wait of more than 5 seconds, more than 1 GB of memory, half-written output, or a
-changed answer. These are the counts of the last run.
+Can you give dcot a file from a stranger, kill it while it saves, or call it from 16 threads?
+`make trust` tries to break it in such ways. A trial fails if there is an exception that is not
+dcot's own, a crash, a wait of more than 5 seconds, more than 1 GB of memory, half-written output,
+or a changed answer.
 
+| what was tried | times | failed | what it means for you |
+|---|---|---|---|
+"""
+TESTS = """
+Two more parts are about the tests themselves: how much of the code they run, and whether they
+notice when the mathematics is changed. Threats to security, and what is not defended against, are
+in SECURITY.md.
+
+"""
+NOTES = """A line in bold counts tests, and the lines below it their trials. A smaller share
+of the full run has fewer trials. Files, matrices and texts are changed at random with fixed seeds,
+starting from good ones. Coverage is that of Python code. Compiled loops are not counted; they are
+run with their bounds checked instead.
+
+`make trust` runs everything, which takes hours, and writes this page. `make trust SHARE=0.05` runs
+a twentieth of the trials. `make fuzz` goes on for as long as you like, guided by coverage if
+atheris can be installed.
 """
 
 
 def page(rows: list[Row], shares: dict[str, float]) -> str:
-    """The page of the documentation."""
-    lines = [HEAD + f"{platform.machine()}, Python {platform.python_version()}.", ""]
-    lines += ["| what | tried | failed | share of the full run | when |", "|---|---|---|---|---|"]
-    for row in rows:
-        first = row.what == PARTS[row.part].title
-        unit = "" if row.part == "mutants" else " (tests)"
-        what = f"**{row.what}**{unit}" if first else row.what
-        sampled = PARTS[row.part].trials or row.part == "mutants"
-        share = f"{100 * shares[row.part]:g} %" if first and sampled else ""
-        when = row.when if first else ""
-        lines.append(f"| {what} | {row.tried:,} | {row.failed:,} | {share} | {when} |")
+    """The page of the documentation: what a user wants to know, and every row, folded."""
+    short = [_in_short(name, rows) for name in PARTS if PARTS[name].means and name in shares]
+    where = f"These rows are from {platform.machine()} with Python {platform.python_version()}."
+    details = f"{where}\n\n{_table(rows, shares)}\n\n{NOTES}"
     missing = [part.title for name, part in PARTS.items() if name not in shares]
     if missing:
         names = "; ".join(missing)
-        lines += ["", f"Not in this run, but with few trials in every run of the tests: {names}."]
-    return "\n".join([*lines, "", NOTES])
+        details += f"\nNot in this run, but with few trials in every run of the tests: {names}.\n"
+    return HEAD + "\n".join(short) + "\n" + TESTS + folded("Every row", details.rstrip())
 
 
-NOTES = """`tests/trust/campaign.py` says how many trials a full run has. `make trust SHARE=0.05`
-runs a twentieth of them. Files, matrices and texts are changed at random with fixed seeds,
-starting from good ones. `make fuzz` goes on for as long as you like, guided by coverage if atheris
-can be installed. Coverage is that of Python code. Compiled loops are not counted; they are run with
-their bounds checked instead.
-"""
+def _in_short(name: str, rows: list[Row]) -> str:
+    """A part in one line: all its trials, or its tests if it has none."""
+    part = PARTS[name]
+    first, *trials = (row for row in rows if row.part == name)
+    tried = sum(row.tried for row in trials if part.counted in row.what) or first.tried
+    failed = max(first.failed, sum(row.failed for row in trials))
+    return f"| {part.title} | {tried:,} | {failed:,} | {part.means} |"
+
+
+def _table(rows: list[Row], shares: dict[str, float]) -> str:
+    lines = ["| what | tried | failed | share of the full run | when |", "|---|---|---|---|---|"]
+    part = ""
+    for row in rows:
+        what, share, when = row.what, "", ""
+        if row.part != part:
+            part = row.part
+            what = f"**{PARTS[part].title}**{'' if part == 'mutants' else ' (tests)'}"
+            share = f"{100 * shares[part]:g} %" if PARTS[part].trials or part == "mutants" else ""
+            when = row.when
+        lines.append(f"| {what} | {row.tried:,} | {row.failed:,} | {share} | {when} |")
+    return "\n".join(lines)
 
 
 def main(share: str = "1", *names: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.trust import campaign
 
 from dcot.bench.profiles import PROFILES
 from dcot.bench.report.writing import summary
@@ -179,6 +180,15 @@ def test_published_figures_can_be_drawn_again():
     names = {name for _, name, _, _ in redraw["figures"](results)}
     drawn = [path.stem for path in (DOCS / "experiments").glob("few-labels-*.svg")]
     assert names == {*drawn, "unlabelled"}
+
+
+def test_the_page_on_stress_tests_has_the_counts_of_the_last_run():
+    written = campaign.page(*campaign._kept())
+    here, there = (text.split("<details")[0] for text in (written, campaign.PAGE.read_text()))
+    assert here == there
+    rows = [campaign.Row("load", "many", 5, 0, "today", 1.0)]
+    rows += [campaign.Row("load", "threads", 1000, failed, "today", 0.0) for failed in (0, 3)]
+    assert "| Many threads, processes and calls | 2,000 | 3 |" in campaign.page(rows, {"load": 1})
 
 
 def test_functions_named_beside_formulas_exist():
