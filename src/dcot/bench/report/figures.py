@@ -128,12 +128,13 @@ def _panels(panels: dict[str, dict[str, Any]], **options: str) -> Any:
     names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
     names.sort(key=lambda name: name in (OURS, FEATURES))
     columns = min(len(panels), 2)
-    figure, axes = _axes(columns, 4.9, 3.6, -(-len(panels) // columns))
+    figure, axes = _axes(columns, 5.3, 3.7, -(-len(panels) // columns))
     for ax in axes[len(panels) :]:
         ax.remove()
     for ax, (title, curves) in zip(axes, panels.items(), strict=False):
         alike = {name: curves.get(name, {}) for name in names}
         label_curves(alike, ax=ax, title=title, **options)
+        ax.tick_params(axis="x", labelsize=9)  # so that 500 and 1,000 do not touch
     return figure
 
 
@@ -159,7 +160,6 @@ def _unlabelled(results: Results) -> Iterator[tuple[str, str, Any]]:
     figure = _panels(panels, label="Accuracy on test documents (%)")
     for ax in figure.axes:
         ax.set_xlabel("documents to learn the representation from")
-        ax.tick_params(axis="x", labelsize=8)
     caption = "Accuracy by number of documents that the representation is learned from."
     yield UNLABELLED, caption, figure
 
