@@ -18,10 +18,10 @@ from dcot.bench.jobs import Failure
 from dcot.bench.profiles import PROFILES
 from dcot.bench.report import paper_claims as claims
 from dcot.bench.report.figures import figures, svg
-from dcot.bench.report.paragraphs import sections
+from dcot.bench.report.paragraphs import Section, sections
 from dcot.bench.report.results import Results, verdict
-from dcot.bench.report.tables import TABLES, by_budget, time_table
-from dcot.bench.report.writing import page, write_docs, write_report
+from dcot.bench.report.tables import TABLES, Table, by_budget, time_table
+from dcot.bench.report.writing import markdown, page, write_docs, write_report
 from dcot.bench.store import Cell
 from dcot.bench.systems import FEATURES, OURS, PAPER, SYSTEMS
 from dcot.plots import label_curves
@@ -404,6 +404,30 @@ def test_panels_beside_one_another_are_views_of_the_drawing():
     shared = new_figure(8, 3)
     shared.subplots(1, 2, sharey=True)  # the second has no numbers at its axis
     assert "<view" not in svg(shared)
+
+
+def test_a_page_of_many_tables_and_figures_folds_them():
+    tables = [Table(f"Accuracy of {c}", ["labels"], [["1"]], corpus=c) for c in ("a", "a", "b", "")]
+    names = [f"figure-{n}" for n in range(6)]
+    part = Section("x", "X", "What.", ["One.", "Two."], names, tables)
+    text = markdown(results_of([]), [part], dict.fromkeys(names, "Caption"))
+    shown = re.sub(r"<details.+?</details>", "", text, flags=re.S)
+    assert shown.count("![Caption]") == 2
+    assert text.count("![Caption]") == 6
+    assert re.findall(r"<summary>(.+?)</summary>", text)[1:] == [
+        "4 more figures",
+        "Tables of a",
+        "Tables of b",
+    ]
+    assert text.count("**Accuracy of") == 4
+    assert shown.count("**Accuracy of") == 1
+    assert "- One.\n- Two.\n" in shown
+
+
+def test_a_single_difference_is_no_range():
+    cells = few_labels({PAPER: {50: 0.7}, "LSI": {50: 0.6}, OURS: {50: 0.8}})
+    said = " ".join(paragraphs(results_of(cells))["few-labels"])
+    assert "The difference to the paper's method is +10.0 points." in said
 
 
 def test_no_cell_is_dropped(tiny):

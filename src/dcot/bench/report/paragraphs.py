@@ -169,9 +169,8 @@ def _others(results: Results, corpus: str) -> str:
         theirs = values(cells, "labels", "accuracy")
         gaps = [100 * float(ours[b].mean() - theirs[b].mean()) for b in ours if b in theirs]
         if gaps:
-            text += (
-                f" The difference to {title} is {points(min(gaps))} to {points(max(gaps))} points."
-            )
+            ends = dict.fromkeys((points(min(gaps)), points(max(gaps))))
+            text += f" The difference to {title} is {' to '.join(ends)} points."
     return text
 
 

@@ -52,13 +52,17 @@ _SOURCES = {
 
 @dataclass
 class Table:
-    """Rows of text; ``best`` are cells to show in bold, ``theirs`` rows not measured here."""
+    """Rows of text; ``best`` are cells to show in bold, ``theirs`` rows not measured here.
+
+    ``corpus`` is set if a corpus has several tables, which belong together.
+    """
 
     title: str
     head: list[str]
     rows: list[list[str]]
     best: set[tuple[int, int]] = field(default_factory=set)
     theirs: set[int] = field(default_factory=set)
+    corpus: str = ""
 
     def markdown(self) -> str:
         """The table as Markdown."""
@@ -138,7 +142,7 @@ def by_budget(results: Results, corpus: str, classifier: str, metric: str) -> Ta
             gains = [_against(where(cells, labels=each), one, among, metric) for each in labels]
             rows.append([f"*{one} against {title}*", *gains])
     title = f"{METRICS[metric]} (%), {corpus}; {CLASSIFIERS[classifier]}"
-    return Table(title, ["labels", *map(str, labels)], rows, best)
+    return Table(title, ["labels", *map(str, labels)], rows, best, corpus=corpus)
 
 
 def _against(cells: Sequence[Cell], ours: str, among: Sequence[str], metric: str) -> str:

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from dcot.bench.report.tables import TABLES, Table
 from dcot.runtime.files import write_atomically
 from dcot.runtime.progress import format_duration
 
+MANY_FIGURES = 4  # in a section of a page; if there are more, only two are shown at first
 _STYLE = """
 :root { color-scheme: light dark; --text: #1b1b1b; --page: #fff; --soft: #555; --line: #ccc;
   --note: #fff4d6; --failed: #fde3e0; --verdict: #eef4fb; }
@@ -257,15 +259,32 @@ def write_tables(results: Results, path: Path) -> None:
 
 def markdown(results: Results, parts: list[Section], captions: dict[str, str]) -> str:
     """The report as Markdown; its figures are separate files."""
-    lines = [f"*{provenance(results)}*", "", *(f"{text}\n" for text in verdict(results))]
-    lines += [f"> {note}\n" for note in results.notes]
+    lines = [f"*{provenance(results)}*", "", *_listed(verdict(results)), ""]
     lines += [f"> Failed: {f.title}, {f.cells} cells. {f.reason}\n" for f in results.failures]
-    lines += [PROTOCOL, ""]
+    lines += [_folded("What was compared, and how", [PROTOCOL, "", *_listed(results.notes)]), ""]
     for section in parts:
         lines += [f"### {section.title}", "", section.what, ""]
-        for text in section.paragraphs:
-            lines += [text, ""]
-        for name in section.figures:
-            lines += [f"![{captions[name]}](experiments/{name}.svg)", "", f"*{captions[name]}*", ""]
-        lines += [table.markdown() for table in section.tables]
+        several = len(section.paragraphs) > 1
+        lines += [*(_listed(section.paragraphs) if several else section.paragraphs), ""]
+        drawn = [
+            f"![{captions[name]}](experiments/{name}.svg)\n\n*{captions[name]}*\n"
+            for name in section.figures
+        ]
+        shown = 2 if len(drawn) > MANY_FIGURES else len(drawn)
+        lines += drawn[:shown]
+        if drawn[shown:]:
+            lines.append(_folded(f"{len(drawn) - shown} more figures", drawn[shown:]) + "\n")
+        for corpus, tables in groupby(section.tables, key=lambda table: table.corpus):
+            texts = [table.markdown() for table in tables]
+            lines += [_folded(f"Tables of {corpus}", texts) + "\n"] if corpus else texts
     return "\n".join(lines)
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    return [f"- {text}" for text in texts]
+
+
+def _folded(title: str, lines: Sequence[str]) -> str:
+    """Markdown that a reader opens, in the repository and on the site."""
+    text = "\n".join(lines).strip()
+    return f'<details markdown="1">\n<summary>{title}</summary>\n\n{text}\n\n</details>'
