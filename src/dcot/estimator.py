@@ -685,7 +685,7 @@ class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
         The values are those of ``reconstruct``, before normalisation and compression, with the
         bias subtracted. The empty document, ``""``, shows the bias itself. Each value is the sum
         of the shares of the words. With ``squash="tanh"`` the shares use the slope of the line
-        from the empty document to this one (:mod:`dcot.explain.tracing`).
+        from the empty document to this one (``dcot.explain.tracing``).
 
         Parameters
         ----------

@@ -348,7 +348,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         Raises
         ------
         NotAvailableError
-            If the parameters of ``dcot`` do not allow it; see :meth:`dcot.DCoT.partial_fit`.
+            If the parameters of ``dcot`` do not allow it; see ``dcot.DCoT.partial_fit``.
         InvalidInputError
             If the texts cannot be used; see ``fit``.
         InvalidParameterError
@@ -552,7 +552,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         resume: bool | None = None,
         progress: Any = None,
     ) -> int:
-        """Write the features of many texts to a file; see :meth:`dcot.DCoT.transform_to`.
+        """Write the features of many texts to a file; see ``dcot.DCoT.transform_to``.
 
         Raises
         ------
@@ -621,7 +621,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         The values are those of ``reconstruct``, before normalisation and compression, with the
         bias subtracted. The empty text, ``""``, shows the bias itself. Each value is the sum of
         the shares of the words. With ``squash="tanh"`` the shares use the slope of the line from
-        the empty text to this one (:mod:`dcot.explain.tracing`).
+        the empty text to this one (``dcot.explain.tracing``).
 
         Parameters
         ----------
@@ -680,7 +680,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     def reconstruct(
         self, raw_documents: Any, layer: int | None = None, subtract_bias: bool = False
     ) -> Array:
-        """Return the reconstructed values of texts; see :meth:`dcot.DCoT.reconstruct`.
+        """Return the reconstructed values of texts; see ``dcot.DCoT.reconstruct``.
 
         Raises
         ------

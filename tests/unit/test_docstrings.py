@@ -105,3 +105,10 @@ def test_errors_are_documented(name):
     if name in METHODS:
         documented |= documented_errors(PUBLIC[name.rpartition(".")[0]])
     assert raised_in(found) <= documented <= set(errors.__all__)
+
+
+@pytest.mark.parametrize("name", [*PUBLIC, *METHODS])
+def test_no_markup_that_the_site_would_show_as_it_is(name):
+    """The site is Markdown: roles and tables of reStructuredText mean nothing there."""
+    text = inspect.getdoc((PUBLIC | METHODS)[name]) or ""
+    assert not re.search(r":(?:func|class|meth|mod|attr|data):`|^=====|^\.\. ", text, re.M)

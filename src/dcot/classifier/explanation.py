@@ -1,7 +1,7 @@
 """Explain a decision by the shares of words and the prototypes they act through.
 
 The row lengths, and the slopes of the squashing function if there is one, are those of the document
-(:mod:`dcot.explain.tracing`). With these fixed, the decision is linear in the words: the share of a
+(``dcot.explain.tracing``). With these fixed, the decision is linear in the words: the share of a
 word is its weight times the effect of one unit of it, and the baseline is the decision without any
 word. The shares and the baseline add up to the decision value exactly.
 """

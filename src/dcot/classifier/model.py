@@ -1027,7 +1027,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     def meaning(self, document: Any, k: int = 10, *, names: Any = None) -> Meaning:
         """Explain a word or a document by its prototypes, independently of the classes.
 
-        This is :meth:`dcot.DCoTVectorizer.explain` for a text, and :meth:`dcot.DCoT.explain` for
+        This is ``dcot.DCoTVectorizer.explain`` for a text, and ``dcot.DCoT.explain`` for
         the row of a matrix. To explain a decision, use ``explain``.
 
         Parameters

@@ -235,7 +235,7 @@ Metadata = Annotated[list[str] | None, _column("Column to keep for --where. Can 
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read; see :class:`dcot.text.tables.ReadOptions`."""
+    """How files are read; see ``dcot.text.tables.ReadOptions``."""
 
     text: Annotated[
         list[str] | None,

@@ -42,7 +42,7 @@ def transform(
     Parameters
     ----------
     model : a fitted DCoT or DCoTVectorizer
-    collection, cluster, column, retries : see :func:`dcot.distributed.fit`. A large model is sent
+    collection, cluster, column, retries : see ``dcot.distributed.fit``. A large model is sent
         to the workers now if ``cluster`` is a client, or if it is None and there is a client in
         use; otherwise the model is part of the graph.
 
@@ -126,7 +126,7 @@ def transform_to(
     path : a folder that all workers can access under this name
     overwrite : write all files again
     model, collection, cluster, column, on_error, retries, timeout :
-        see :func:`dcot.distributed.fit`
+        see ``dcot.distributed.fit``
 
     Raises
     ------

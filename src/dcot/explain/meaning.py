@@ -72,7 +72,7 @@ class Meaning:
     text : the word or document
     words : terms of the document that the model knows, in the order of its columns
     weights : weights of these terms, as the model reads them
-    layers : a :class:`LayerMeaning` for each layer
+    layers : a ``LayerMeaning`` for each layer
     unknown : words that the model does not know and skips
     suggestions : similar spellings of unknown words
 

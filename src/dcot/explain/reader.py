@@ -271,7 +271,7 @@ class Reader:
 
 
 class Readable(ABC):
-    """``similar_terms``, ``cohort`` and ``explore`` for models that have a :class:`Reader`."""
+    """``similar_terms``, ``cohort`` and ``explore`` for models that have a ``Reader``."""
 
     @abstractmethod
     def _reader(self, names: Any = None) -> Reader:

@@ -217,6 +217,13 @@ class SearchIndex(Saveable):
         ------
         InvalidInputError
             If the index does not have a document with such an id.
+
+        Examples
+        --------
+        >>> index = SearchIndex().add(["crude oil", "opec oil", "wheat"], ids=["a", "b", "c"])
+        >>> index.remove(["a", "c"])
+        >>> index.ids
+        ['b']
         """
         names = list(dict.fromkeys(check_ids(ids)))
         with self._lock:

@@ -1,8 +1,8 @@
 """Read documents in batches, from memory or files, and make passes over them.
 
-A fit of a large corpus consists of a few sums over its documents. A :class:`Source` yields the
-documents in named batches, :class:`Passes` computes the sums, locally or (in ``dcot.distributed``)
-on a cluster, and a :class:`Sum` defines one sum.
+A fit of a large corpus consists of a few sums over its documents. A ``Source`` yields the
+documents in named batches, ``Passes`` computes the sums, locally or (in ``dcot.distributed``)
+on a cluster, and a ``Sum`` defines one sum.
 """
 
 from __future__ import annotations

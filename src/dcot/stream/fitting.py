@@ -94,7 +94,7 @@ def fit_passes(
 
     Parameters
     ----------
-    blocks : passes over :class:`Block`
+    blocks : passes over ``Block``
     d, dtype : number of terms, and the dtype to compute in
     options : the settings
     known : size of the corpus, if it is known before any pass

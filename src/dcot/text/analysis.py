@@ -1,6 +1,6 @@
 r"""Find the terms of texts: lower case, accents, tokens, stop words, n-grams.
 
-An :class:`Analysis` defines how texts are split. :meth:`Analysis.spans` turns a slice of documents
+An ``Analysis`` defines how texts are split. ``Analysis.spans`` turns a slice of documents
 into a buffer of bytes and, per document, the spans of its terms in the buffer.
 
 Token patterns that are runs of one class of characters, such as the default pattern, ``[a-z]{3,}``

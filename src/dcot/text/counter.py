@@ -165,6 +165,12 @@ class TermCounter(  # type: ignore[call-arg]
             If the documents are not texts.
         InvalidParameterError
             If a parameter is out of range, or no term is left within ``min_df`` and ``max_df``.
+
+        Examples
+        --------
+        >>> TermCounter().fit_transform(["two teas", "tea for two"]).toarray()
+        array([[0, 0, 1, 1],
+               [1, 1, 0, 1]])
         """
         self._check_parameters()
         if self.vocabulary is not None:

@@ -30,9 +30,9 @@ _COMPRESSION = 4.0
 
 
 class TextFiles:
-    """Texts in files, to be read again and again; made by :func:`read_texts`.
+    """Texts in files, to be read again and again; made by ``read_texts``.
 
-    Iterating gives strings. ``batches()`` gives :class:`Texts` of bounded size.
+    Iterating gives strings. ``batches()`` gives ``Texts`` of bounded size.
 
     Examples
     --------
@@ -173,11 +173,11 @@ class TextSource(Source):
 
     Parameters
     ----------
-    texts : a path, a list of paths, or the result of :func:`dcot.text.read_texts`
+    texts : a path, a list of paths, or the result of ``dcot.text.read_texts``
     on_error : {"raise", "skip"}
         How to handle a file that cannot be read: raise an error that names it, or skip the rest
         of it and record it in ``skipped``.
-    options : options of :func:`dcot.text.read_texts`, if paths are given
+    options : options of ``dcot.text.read_texts``, if paths are given
 
     Raises
     ------

@@ -150,7 +150,7 @@ def read_rows(
     Parameters
     ----------
     path : a file
-    kind : as in :func:`dcot.text.read_texts`
+    kind : as in ``dcot.text.read_texts``
     options : how to read the file
     others : names of more fields; None for a field that a JSON object does not have
     part : the first row to read and the one after the last; parquet only

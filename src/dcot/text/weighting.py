@@ -36,17 +36,15 @@ class TermWeighting(  # type: ignore[call-arg]
 ):
     """Weigh the terms of a document-term matrix.
 
-    ========== ==================================================================================
-    scheme     weight of a term that occurs tf times in a document
-    ========== ==================================================================================
-    ``counts`` tf
-    ``binary`` 1
-    ``log``    1 + log(tf)
-    ``tfidf``  tf · idf as in scikit-learn's ``TfidfTransformer``: idf = 1 + log((1+n) / (1+df)),
-               where ``idf_floor`` is the 1 in front
-    ``bm25``   idf · tf·(k1+1) / (tf + k1·(1 − b + b·length/mean length)), with
-               idf = log(1 + (n − df + ½) / (df + ½))
-    ========== ==================================================================================
+    The weight of a term that occurs tf times in a document:
+
+    - ``counts``: tf
+    - ``binary``: 1
+    - ``log``: 1 + log(tf)
+    - ``tfidf``: tf · idf as in scikit-learn's ``TfidfTransformer``, with
+      idf = 1 + log((1+n) / (1+df)), where ``idf_floor`` is the 1 in front
+    - ``bm25``: idf · tf·(k1+1) / (tf + k1·(1 − b + b·length/mean length)), with
+      idf = log(1 + (n − df + ½) / (df + ½))
 
     Parameters
     ----------
@@ -111,6 +109,11 @@ class TermWeighting(  # type: ignore[call-arg]
             If a count is negative, NaN or infinite, or X has no documents.
         InvalidTypeError
             If X is not numeric.
+
+        Examples
+        --------
+        >>> TermWeighting().fit([[1, 1], [0, 1]]).idf_.round(2)
+        array([1.41, 1.  ])
         """
         self._check_parameters()
         learned = clone(self)  # nothing of this one changes if X is rejected
@@ -212,6 +215,11 @@ class TermWeighting(  # type: ignore[call-arg]
             If a count is negative, NaN or infinite, or X has other columns than in ``fit``.
         InvalidTypeError
             If X is not numeric.
+
+        Examples
+        --------
+        >>> TermWeighting("log").fit([[1, 1], [0, 3]]).transform([[0, 3]]).toarray().round(2)
+        array([[0. , 2.1]])
         """
         if not hasattr(self, "idf_"):
             raise not_fitted(self)

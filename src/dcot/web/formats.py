@@ -1,6 +1,6 @@
 """Files of labels: CSV and JSON lines, and the JSON of Label Studio and Prodigy.
 
-All of them become a list of :class:`Entry` and back. CSV and JSON lines are what ``dcot label``
+All of them become a list of ``Entry`` and back. CSV and JSON lines are what ``dcot label``
 keeps; the others are for moving labels from and to other programs.
 """
 

@@ -1,7 +1,7 @@
 """What has been learned from the labels so far: a classifier on the vectors of the documents.
 
-``learn`` takes vectors, labels and what else is known (:class:`Start`), and returns a frozen
-:class:`Snapshot`. It takes milliseconds for hundreds of labels, so it is repeated after every few.
+``learn`` takes vectors, labels and what else is known (``Start``), and returns a frozen
+``Snapshot``. It takes milliseconds for hundreds of labels, so it is repeated after every few.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A labelling session: documents, labels, what was learned from them, and what comes next.
 
 The state consists of values that are replaced, never changed: the classes, the seed words, the
-space of the documents and the latest :class:`~dcot.web.learning.Snapshot`. A background thread
+space of the documents and the latest ``Snapshot``. A background thread
 learns the space, then refits whenever there are new labels. Requests read what is there.
 """
 

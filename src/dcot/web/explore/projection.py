@@ -88,7 +88,7 @@ def principal(vectors: Array, seed: int = 0) -> Array:
 def _leading(centred: Array, k: int, generator: np.random.RandomState) -> Array:
     """The leading principal directions, the first first, by iterating a random subspace.
 
-    As in :func:`dcot.web.space.leading_directions`: products of matrices do nearly all of it.
+    As in ``dcot.web.space.leading_directions``: products of matrices do nearly all of it.
     """
     width = min(k + EXTRA_DIRECTIONS, *centred.shape)
     basis = generator.standard_normal((centred.shape[1], width)).astype(centred.dtype)
