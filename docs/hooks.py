@@ -57,13 +57,13 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     folder = (DOCS / page.file.src_uri).parent
-    markdown = TABLE.sub(lambda link: _table(folder / link[1]), markdown)
+    markdown = TABLE.sub(lambda link: _table(folder, link[1]), markdown)
     markdown = ROW.sub(lambda row: UNIT.sub("\u00a0", row[0]), markdown)  # "2 s" stays on one line
     markdown = DIRECTIVE.sub("", markdown)
     markdown = PROMPTS.sub("```pycon\n", markdown)  # so that the copy button leaves prompts out
     if VERDICT in markdown:
-        found = DOCS / "experiments" / "verdict.md"
-        text = found.read_text(encoding="utf-8") if found.exists() else NOT_YET
+        found = "experiments/verdict.md"
+        text = _table(folder, found) if (folder / found).exists() else NOT_YET
         markdown = markdown.replace(VERDICT, text)
     return FORMULA.sub(_formula, markdown)
 
@@ -91,9 +91,14 @@ def _on_narrow_screens(match: re.Match[str]) -> str:
     return f'<span class="panels">{image}{"".join(panels)}</span>' if panels else image
 
 
-def _table(path: Path) -> str:
-    """The table in a file; values such as "1.0 / 2.0 / 3.0" stay on one line."""
-    return re.sub(r"(?<=[\d–]) / (?=[-+\d–])", "\u00a0/\u00a0", path.read_text(encoding="utf-8"))
+def _table(folder: Path, link: str) -> str:
+    """The tables in a file, with the figures beside it.
+
+    Values such as "1.0 / 2.0 / 3.0" stay on one line.
+    """
+    text, place = (folder / link).read_text(encoding="utf-8"), link.rpartition("/")[0]
+    text = re.sub(r"\]\(([\w-]+\.svg)\)", rf"]({place}/\1)", text)
+    return re.sub(r"(?<=[\d–]) / (?=[-+\d–])", "\u00a0/\u00a0", text)
 
 
 def _formula(match: re.Match[str]) -> str:

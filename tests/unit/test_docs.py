@@ -84,13 +84,12 @@ def test_the_navigation_has_every_page_once():
     "page", [ROOT / "README.md", *PAGES, *TUTORIALS], ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_links_lead_somewhere(page):
-    here = DOCS if page.parent.name == "experiments" else page.parent  # included from there
     text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.S)
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" in link:
             continue
         path, _, anchor = link.partition("#")
-        target = (here / path).resolve() if path else page
+        target = (page.parent / path).resolve() if path else page
         assert target.exists() or target in WRITTEN_BY_THE_BUILD, link
         if anchor and target.exists():
             assert anchor in anchors(target), link

@@ -454,7 +454,7 @@ def test_docs(tiny, tmp_path):
     _, done, _, _ = tiny
     write_docs(done.results, tmp_path)
     text = (tmp_path / "results.md").read_text()
-    for name in re.findall(r"\(experiments/(.+?\.svg)\)", text):
+    for name in re.findall(r"\]\((.+?\.svg)\)", text):
         assert (tmp_path / name).exists()
     assert "| labels |" in text
     assert "commit" in text

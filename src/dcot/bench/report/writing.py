@@ -245,7 +245,7 @@ def write_docs(results: Results, folder: Path) -> None:
     write_atomically(folder / "results.md", text.encode())
     said = "".join(f"- {line}\n" for line in verdict(results))
     for name in names.get(FEW_LABELS, [])[:1]:
-        said += f"\n![{captions[name]}](experiments/{name}.svg)\n"
+        said += f"\n![{captions[name]}]({name}.svg)\n"
     write_atomically(folder / "verdict.md", said.encode())
     data = {"commit": results.commit, "profile": results.profile, "figures": summary(results)}
     write_atomically(folder / "figures.json", (json.dumps(data, indent=0) + "\n").encode())
@@ -267,8 +267,7 @@ def markdown(results: Results, parts: list[Section], captions: dict[str, str]) -
         several = len(section.paragraphs) > 1
         lines += [*(_listed(section.paragraphs) if several else section.paragraphs), ""]
         drawn = [
-            f"![{captions[name]}](experiments/{name}.svg)\n\n*{captions[name]}*\n"
-            for name in section.figures
+            f"![{captions[name]}]({name}.svg)\n\n*{captions[name]}*\n" for name in section.figures
         ]
         shown = 2 if len(drawn) > MANY_FIGURES else len(drawn)
         lines += drawn[:shown]
