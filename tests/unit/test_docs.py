@@ -104,6 +104,13 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w]+", "-", title.lower()).strip("-") for title in titles}
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_code_names_its_language(page):
+    """The site shows blocks without one as output."""
+    fences = re.findall(r"^ *```(\w*)", page.read_text(), re.M)
+    assert "" not in fences[::2]
+
+
 def test_tables_come_from_the_benchmarks():
     tables = re.findall(r"^\[.+\]\((tables/.+)\)$", (DOCS / "defaults.md").read_text(), re.M)
     assert len(tables) > 5
