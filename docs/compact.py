@@ -2,8 +2,9 @@
 
 Docstrings have ``name : type`` with a description below, or the short form ``name : description``,
 which numpydoc would take for a type. The short form is told by what follows: nothing, or the rest
-of the sentence. Names that share a line get a line each, so that each has its own default. Results
-that are described by a sentence have no type of their own either.
+of the sentence. Names that share a line get a line each, so that each has its own default. Of
+``{"a", "b"} or None``, numpydoc would drop what is behind the braces, so it becomes ``"a" or "b" or
+None``. Results that are described by a sentence have no type of their own either.
 """
 
 from __future__ import annotations
@@ -56,8 +57,22 @@ def _result(result: re.Match[str]) -> str:
 def _entry(entry: re.Match[str]) -> str:
     first, *rest = entry[2].split("\n")
     if rest and re.match(r"\s+[A-Z`\"*]", rest[0]):  # a type, and a description below it
-        head, body = f" : {first}", rest
+        head, body = f" : {_type(first)}", rest
     else:
         head, body = "", [first, *rest]
     below = [f"    {line.strip()}" for line in body]
     return "\n".join("\n".join([name + head, *below]) for name in entry[1].split(", "))
+
+
+def _type(text: str) -> str:
+    """All that a parameter may be, as one expression, which is shown as it is.
+
+    >>> _type('{"sqrt", "balanced"}, mapping or None, default="sqrt"')
+    '"sqrt" or "balanced" or mapping or None, default="sqrt"'
+    >>> _type("ndarray of shape (n_terms, n_layers)")
+    'ndarray of shape (n_terms, n_layers)'
+    """
+    kinds, comma, default = text.partition(", default")
+    if "(" not in kinds:
+        kinds = re.sub(r"[{}]", "", kinds).replace(", ", " or ")
+    return kinds + comma + default

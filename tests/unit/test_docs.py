@@ -311,6 +311,8 @@ def test_the_reference_shows_short_descriptions(monkeypatch):
     spread = runpy.run_path(str(DOCS / "compact.py"))["spread"]
     kept = "Parameters\n----------\nx : int\n    A number.\n\nRaises\n------\nError\n    If not."
     assert spread(kept) == kept
+    kinds = "Parameters\n----------\nx : {'a', 'b'}, list or None, default='a'\n    An X."
+    assert "x : 'a' or 'b' or list or None, default='a'\n" in spread(kinds)
     short = "Parameters\n----------\nk, n : how many, at\n    most\n\nReturns\n-------\nThe sum."
     long = "    how many, at\n    most"
     expected = f"k\n{long}\nn\n{long}\n\nReturns\n-------\n:\n    The sum."

@@ -80,9 +80,9 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
     """Classify documents with few labels and many unlabelled documents.
 
     A dCoT representation is fitted to all documents, and a linear classifier to the labelled
-    ones. Closed-form leave-one-out on the labelled documents selects whether LSI and, with 1,000
-    labels or more, x are among the features, and the regularisation strength of the classifier.
-    With ``grid`` it selects other parameters too.
+    ones. Leave-one-out on the labelled documents selects the strength of its regularisation, and
+    whether LSI and, with 1,000 labels or more, the words themselves are among the features. With
+    ``grid`` it selects other parameters too.
 
     Parameters
     ----------
