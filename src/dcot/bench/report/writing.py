@@ -245,7 +245,7 @@ def write_docs(results: Results, folder: Path) -> None:
     write_atomically(folder / "results.md", text.encode())
     said = "".join(f"- {line}\n" for line in verdict(results))
     for name in names.get(FEW_LABELS, [])[:1]:
-        said += f"\n![{captions[name]}]({name}.svg)\n"
+        said += f"\n{_figure(name, captions[name])}"
     write_atomically(folder / "verdict.md", said.encode())
     data = {"commit": results.commit, "profile": results.profile, "figures": summary(results)}
     write_atomically(folder / "figures.json", (json.dumps(data, indent=0) + "\n").encode())
@@ -266,9 +266,7 @@ def markdown(results: Results, parts: list[Section], captions: dict[str, str]) -
         lines += [f"### {section.title}", "", section.what, ""]
         several = len(section.paragraphs) > 1
         lines += [*(_listed(section.paragraphs) if several else section.paragraphs), ""]
-        drawn = [
-            f"![{captions[name]}]({name}.svg)\n\n*{captions[name]}*\n" for name in section.figures
-        ]
+        drawn = [_figure(name, captions[name]) for name in section.figures]
         shown = 2 if len(drawn) > MANY_FIGURES else len(drawn)
         lines += drawn[:shown]
         if drawn[shown:]:
@@ -277,6 +275,10 @@ def markdown(results: Results, parts: list[Section], captions: dict[str, str]) -
             texts = [table.markdown() for table in tables]
             lines += [_folded(f"Tables of {corpus}", texts) + "\n"] if corpus else texts
     return "\n".join(lines)
+
+
+def _figure(name: str, caption: str) -> str:
+    return f"![{caption}]({name}.svg)\n\n*{caption}*\n"
 
 
 def _listed(texts: Sequence[str]) -> list[str]:
