@@ -177,10 +177,18 @@ class Gain:
 
         >>> Gain(1.25, 0.123).tested, Gain(-2.0, 0.0004).tested
         (', p 0.12', ', p < 0.01')
+
+        It has more digits where readers could not tell whether it is significant.
+
+        >>> Gain(1.0, 0.047).tested, Gain(1.0, 0.053).tested, Gain(1.0, 0.0498).tested
+        (', p 0.047', ', p 0.053', ', p 0.0498')
         """
         if not np.isfinite(self.p):
             return ""
-        return f", p {self.p:.2f}" if self.p >= 0.01 else ", p < 0.01"
+        if self.p < 0.01:
+            return ", p < 0.01"
+        enough = (d for d in (2, 3, 4) if round(self.p, d) != SIGNIFICANT)
+        return f", p {self.p:.{next(enough, 2)}f}"
 
 
 def points(value: float) -> str:
