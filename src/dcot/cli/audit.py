@@ -138,7 +138,8 @@ def _show(
         if not rows:
             continue
         names = ("id", *_COLUMNS[kind], "text")
-        shown = [[one[name] for name in names] for one in rows]
+        plain = [one | {"id": str(one["id"]), "of": str(one["of"])} for one in rows]
+        shown = [[one[name] for name in names] for one in plain]
         more = counts[kind] - len(rows)
         session.say(f"{title}: {counts[kind]:,}" + (f" (the worst {len(rows)})" if more else ""))
         session.show(table(names, shown, cut="text"))

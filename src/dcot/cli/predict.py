@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -105,7 +105,7 @@ def predict(
     _check_separator(session, output, classifier, label_separator)
     least = 0.0 if abstain is None else classifier._answer_from(abstain)
     progress, done, strange = session.progress, 0, 0
-    with _destination(session, output, label_separator) as put:
+    with _destination(session, output, label_separator, named=identifier is not None) as put:
         for batch in source.batches():
             columns = {"id": batch.ids} | _kept(batch, keep or [])
             found = predictions(classifier, batch.texts, top)
@@ -189,16 +189,20 @@ def predictions(classifier: DCoTClassifier, texts: list[str], top: int = 1) -> R
 
 @contextmanager
 def _destination(
-    session: Session, output: Path | None, separator: str = SEPARATOR
+    session: Session, output: Path | None, separator: str, *, named: bool
 ) -> Iterator[Any]:
-    """A function that writes rows: to a file, as JSON lines, as a table, or as plain lines."""
+    """A function that writes rows: to a file, as JSON lines, as a table, or as plain lines.
+
+    ``named`` says that identifiers were asked for, so that a table shows them even if all of them
+    are numbers.
+    """
     if output is not None:
         with writing(output, main="prediction", separator=separator) as writer:
             yield lambda columns, texts: writer.write(columns)
     elif session.json:
         yield lambda columns, texts: _emit_rows(session, columns)
     elif sys.stdout.isatty():
-        yield lambda columns, texts: _show_rows(session, columns, texts)
+        yield lambda columns, texts: _show_rows(session, columns, texts, named)
     else:
         yield _Lines(separator)
 
@@ -209,12 +213,13 @@ def _emit_rows(session: Session, columns: Rows) -> None:
     sys.stdout.flush()
 
 
-def _show_rows(session: Session, columns: Rows, texts: list[str]) -> None:
+def _show_rows(session: Session, columns: Rows, texts: list[str], named: bool) -> None:
     # a text says more than its number
     shown = [" ".join(text[:_SHOWN].split()) for text in texts]
-    named = any(not isinstance(name, int) for name in columns["id"])
-    values = {**columns, "text": shown, "then": _others(columns)}
+    named = named or any(not isinstance(name, int) for name in columns["id"])
     more = [name for name in columns if name != "text" and not _OURS.fullmatch(name)]
+    as_given = {name: list(map(_as_given, columns[name])) for name in ("id", *more)}
+    values = {**columns, **as_given, "text": shown, "then": _others(columns)}
     heads = [*(["id"] if named else []), *more, "text", "prediction", "probability"]
     heads += ["then"] if any(values["then"]) else []
     heads += [] if all(values.get("known_words", [])) else ["known_words"]
@@ -232,6 +237,11 @@ def _others(columns: Rows) -> list[str]:
     ]
 
 
+def _as_given(value: Any) -> Any:
+    """A whole number of the input as it is there, such as a year, without commas."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 def _plain(value: Any) -> Any:
     """A value as one cell of a table for people."""
     if isinstance(value, list):
@@ -247,18 +257,22 @@ class _Lines:
 
     def __call__(self, columns: Rows, texts: list[str]) -> None:
         if self.first:
-            sys.stdout.write("\t".join(columns) + "\n")
+            self._write(columns)
             self.first = False
         for row in zip(*columns.values(), strict=True):
-            cells = (joined(_short(value), self.separator) for value in row)
-            sys.stdout.write("\t".join(" ".join(one_line(cell).split()) for cell in cells) + "\n")
+            self._write(joined(_short(value), self.separator) for value in row)
         sys.stdout.flush()
+
+    def _write(self, cells: Iterable[Any]) -> None:
+        sys.stdout.write("\t".join(" ".join(one_line(cell).split()) for cell in cells) + "\n")
 
 
 def _short(value: Any) -> Any:
-    """A number with few digits, or a list of them; other values as they are."""
+    """A value as in a .tsv file, but a number with few digits; lists have such values."""
     if isinstance(value, list):
         return [_short(one) for one in value]
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
@@ -298,7 +312,7 @@ def suggest(
     chosen_texts = [texts[one] for one in chosen]
     columns = {"id": [documents.ids[open_rows[one]] for one in chosen]}
     columns |= predictions(classifier, chosen_texts)
-    with _destination(session, output, separator) as put:
+    with _destination(session, output, separator, named=identifier is not None) as put:
         put(columns | ({"text": chosen_texts} if output or session.json else {}), chosen_texts)
     unknown = int((~classifier.has_known_terms(chosen_texts)).sum())
     _note_unknown(session, unknown, len(chosen))

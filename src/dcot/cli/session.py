@@ -145,7 +145,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, cut: str = "
     cells = [[Text(_cell(value)) for value in row] for row in rows]
     found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(columns):
-        numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
+        numeric = bool(rows) and all(_is_number(row[place]) for row in rows)
         justify = "right" if numeric else "left"
         found.add_column(Text(one_line(name)), justify=justify, overflow="fold")  # type: ignore[arg-type]
     if cut in columns:
@@ -166,7 +166,13 @@ def _shorten(columns: Sequence[str], cells: list[list[Any]], place: int) -> None
         row[place].truncate(max(room, 16), overflow="ellipsis")
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _cell(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
     if isinstance(value, float):
         return f"{value:.3f}"
     if isinstance(value, int):

@@ -53,6 +53,14 @@ def test_findings(corpus):
     assert len(fewer.out.splitlines()) < len(shown.out.splitlines())
 
 
+def test_identifiers_are_shown_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f'{{"n": {20210000 + n}, "text": "oil prices rose"}}\n' for n in range(2)]
+    (tmp_path / "a.jsonl").write_text("".join(rows))
+    shown = run("audit", "a.jsonl", "--id", "n").out
+    assert "20210001   20210000   oil" in shown
+
+
 def test_texts_that_differ_in_a_rare_word_are_no_copies(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rare = [f"development files for lib{chr(97 + n)}{chr(97 + n % 7)}xyz" for n in range(20)]

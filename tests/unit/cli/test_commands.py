@@ -319,6 +319,29 @@ def test_columns_of_the_input_beside_predictions(shelf):
     ]
 
 
+def test_values_of_the_input_are_shown_as_they_are(shelf):
+    rows = [{"n": 20210001, "year": 1987, "ok": True, "gone": None, "body": "opec"}]
+    rows += [{"n": 20210002, "year": 1988, "ok": False, "gone": None, "body": "zzz"}]
+    (shelf / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    kept = [part for name in ("year", "ok", "gone") for part in ("--keep", name)]
+    command = ["predict", "classifier", "a.jsonl", "--text", "body", "--id", "n", *kept]
+    shown = run(*command, watched=True).out
+    for text in ("20210001", "20210002", "1987", "1988", "true", "false"):
+        assert text in shown
+    assert "None" not in shown
+    lines = [line.split("\t") for line in run(*command).out.splitlines()]
+    assert lines[1][:4] == ["20210001", "1987", "true", ""]
+    assert [line[-1] for line in lines] == ["known_words", "true", "false"]
+    (shelf / "b.jsonl").write_text('{"n": 1, "a\\tb": 2, "body": "opec"}\n')
+    lines = run(*command[:2], "b.jsonl", *command[3:7], "--keep", "a\tb").out.splitlines()
+    assert [line.count("\t") for line in lines] == [4, 4]
+
+
+def test_numbers_that_identify_suggestions_are_shown(shelf):
+    done = run("suggest", "classifier", "news.jsonl", *LABELLED, "--id", "number", watched=True)
+    assert " 1002 " in done.out
+
+
 def test_suggestions_are_those_of_the_classifier(shelf):
     found = run("suggest", "classifier", "news.csv", *LABELLED, "--id", "number", "-k", 3, "--json")
     model = dcot.load("classifier")
