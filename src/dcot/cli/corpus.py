@@ -168,10 +168,11 @@ class Corpus:
             )
         others = [name for source in self.sources for name in self._other_columns(source) or ()]
         if others:
-            listed = ", ".join(map(repr, dict.fromkeys(others)))
+            from dcot.text.tables import listed
+
             return UserError(
                 f"{self.name}: no document has a label: name the column with the labels with "
-                f"--label; the other columns are {listed}"
+                f"--label; the other columns are {listed(list(dict.fromkeys(others)))}"
             )
         if any(Path(source).expanduser().is_dir() for source in self.sources):
             return UserError(

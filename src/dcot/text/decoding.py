@@ -16,6 +16,11 @@ from dcot.errors import InvalidInputError, InvalidParameterError, MissingExtraEr
 COMPRESSED = (".gz", ".zst", ".zstd")
 MAX_LINE_BYTES = 1 << 28  # a longer line is not text, perhaps a decompression bomb
 _BOM = codecs.BOM_UTF8
+_NO_TEXT = {  # how files that are no text begin
+    b"\x1f\x8b": "compressed: decompress it, as in zcat, or let its name end in .gz",
+    b"\x28\xb5\x2f\xfd": "compressed: decompress it, as in zstdcat, or let its name end in .zst",
+    b"PK\x03\x04": "a zip file or a spreadsheet: unpack it, or save it as CSV",
+}
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -117,6 +122,9 @@ class DecodedFile:
 
     def _undecodable(self, what: str, line: bytes) -> InvalidInputError:
         guess = "utf-16" if line.startswith(_UTF_16) and self.number == 1 else "latin-1"
+        for start, found in _NO_TEXT.items():
+            if self.number == 1 and line.startswith(start):
+                return InvalidInputError(f"{self.path} is {found}")
         where = f"{self.path}, line {max(self.number, 1)}"
         if self.encoding != "utf-8":
             where = f"{self.path}, after line {self.number}"

@@ -37,6 +37,7 @@ KINDS = {
     ".tsv": "tsv",
     ".parquet": "parquet",
 }
+_MAKE_LINES = "make a line of each object, as in jq -c '.[]' old.json > new.jsonl"
 _SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 USUAL_NAMES = ("text", "body", "content", "document", "abstract", "message", "review", "title")
 
@@ -100,6 +101,11 @@ def files_at(path: Path, kind: str | None) -> list[tuple[Path, str]]:
     if kind is None and suffix in _SPREADSHEETS:
         raise InvalidParameterError(
             f"{path} is a spreadsheet, which dcot does not read: save it as CSV first"
+        )
+    if kind is None and suffix == ".json":
+        raise InvalidParameterError(
+            f"{path} ends in '.json': if every line is an object, say kind='jsonl' (--format "
+            f"jsonl); if it is one list, {_MAKE_LINES}"
         )
     if kind is None and suffix not in KINDS:
         raise InvalidParameterError(
@@ -322,8 +328,13 @@ def _json_rows(lines: DecodedFile, options: ReadOptions, others: Sequence[str]) 
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
+            advice = ""
+            if lines.number == 1 and line.lstrip().startswith(("[", "{")):
+                advice = f": {_MAKE_LINES}"
+            elif lines.number == 1:
+                advice = "; if it is a table, say kind='csv' (--format csv)"
             raise InvalidInputError(
-                f"{where}: not JSON ({error}); expected one object per line"
+                f"{where}: not JSON ({error}); expected one object per line{advice}"
             ) from error
         if isinstance(record, dict):
             seen.update(dict.fromkeys(record))
@@ -332,6 +343,10 @@ def _json_rows(lines: DecodedFile, options: ReadOptions, others: Sequence[str]) 
                 _check_columns(names, list(record), where)
             texts = [_checked_text(record.get(name), where, options.missing) for name in names]
             yield ("\n".join(texts), *(_whole(record.get(other), other, where) for other in others))
+        elif isinstance(record, list):
+            raise InvalidInputError(
+                f"{where}: a list of {len(record):,} values, expected an object: {_MAKE_LINES}"
+            )
         else:
             text = _checked_text(record, where, options.missing)
             if others:
@@ -418,14 +433,23 @@ def text_columns(names: Sequence[str], wanted: Sequence[str], where: str) -> lis
         f", as in column={usual[0]!r} (--text {usual[0]})" if usual else " with column (--text)"
     )
     raise InvalidParameterError(
-        f"{where}: which of the columns {', '.join(map(repr, names))} is the text? Name it{example}"
+        f"{where}: which of the columns {listed(names)} is the text? Name it{example}"
     )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the names of columns for a message; only the first of many.
+
+    >>> listed(["id", "body"])
+    "'id', 'body'"
+    """
+    return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
 
 
 def _check_columns(wanted: Sequence[str], names: Sequence[str], where: Path | str) -> None:
     for name in wanted:
         if name not in names:
-            there = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+            there = listed(names)
             raise InvalidParameterError(f"{where} has no column {name!r}: there are {there}")
         if names.count(name) > 1:
             raise InvalidParameterError(
