@@ -346,10 +346,14 @@ def check_enough(labels: Labels, n_seeds: int = 0) -> None:
             "no document has a label: label a few of each class, and mark the others with None"
         )
     if labels.exclusive and len(names) < 2:
+        marked = (
+            ", or, if the value that marks unlabelled documents (-1 by default) is a class, set "
+            "unlabelled_label"
+        )
         raise InvalidInputError(
             f"Classifier can't train when only one class is present: all {count} labelled "
-            f"documents are {names[0]!r}; label documents of at least one more class, or, if the "
-            "value that marks unlabelled documents (-1 by default) is a class, set unlabelled_label"
+            f"documents are {names[0]!r}; label documents of at least one more class"
+            + ("" if isinstance(names[0], str) else marked)
         )
     if labels.kind == "soft" and not np.ptp(labels.targets, axis=0).any():
         raise InvalidInputError(

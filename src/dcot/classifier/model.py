@@ -924,7 +924,8 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         other = None if against is None else self._column("against", against)
         if chosen is not None and chosen == other:
             raise InvalidParameterError(
-                f"target and against are the same class, {target!r}: compare it with another one"
+                f"target and against are the same class, {self.classes_.tolist()[chosen]!r}: "
+                "compare it with another one"
             )
         reader = self._reader()
         unknown: list[str] = []

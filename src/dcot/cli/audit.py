@@ -41,7 +41,7 @@ def audit(
     output: Annotated[
         Path | None,
         o.output(
-            "Write all findings; ends in .parquet, .csv, .tsv or .jsonl.",
+            "Write all findings; ends in .parquet, .csv, .tsv, .jsonl or .npz.",
             show_default="standard output",
         ),
     ] = None,
@@ -55,17 +55,18 @@ def audit(
     """Find doubtful labels, copies, and documents unlike all others.
 
     Each labelled document is classified by a model that was not trained on it. Labels that this
-    model contradicts are listed, the least probable first. Copies are listed with the original.
+    model contradicts are listed, the most doubtful first. Of more than 4,000 labels, only a random
+    tenth is checked. Copies are listed with the original.
     """
     if output is not None:
         check_output(output, corpus)
     labels = o.Labels(label, unlabelled_label=unlabelled_label)
     source = Corpus(corpus, reading, labels, identifier)
     documents = source.whole()
-    findings, accuracy = _findings(documents, session.seed)
+    findings, accuracy = _findings(documents, session)
     counts = {kind: sum(one["kind"] == kind for one in findings) for kind in _TITLES}
     if output is not None:
-        with writing(output, main="kind") as writer:
+        with writing(output) as writer:
             columns = ("kind", "id", "score", "of", "label", "suggested", "text")
             writer.write({name: [one[name] for one in findings] for name in columns})
         session.done(
@@ -79,7 +80,7 @@ def audit(
         _show(session, findings, counts, len(documents), k, accuracy)
 
 
-def _findings(documents: Batch, seed: int) -> tuple[list[Finding], float]:
+def _findings(documents: Batch, session: Session) -> tuple[list[Finding], float]:
     """All findings, by kind, the worst first, and the accuracy of the model behind the labels."""
     from dcot.classifier import audit as checks
     from dcot.text import TermCounter, TermWeighting
@@ -92,11 +93,11 @@ def _findings(documents: Batch, seed: int) -> tuple[list[Finding], float]:
         others = {"of": None, "label": documents.labels[row], "suggested": None}
         return {**found, **others, **more, "text": " ".join(texts[row][:400].split())}
 
-    issues, accuracy = _issues(documents, seed)
+    issues, accuracy = _issues(documents, session)
     found = [finding("label", *issue) | more for issue, more in issues]
     exact = checks.exact_copies(texts)
     found += [finding("copy", one.row, 1.0, of=documents.ids[one.of]) for one in exact]
-    space = learn_space(texts, seed)
+    space = learn_space(texts, session.seed)
     if space is None:
         return found + [finding("unknown", row, 0.0) for row in range(len(texts))], accuracy
     near = checks.neighbours(space.Z)
@@ -110,15 +111,27 @@ def _findings(documents: Batch, seed: int) -> tuple[list[Finding], float]:
     return found + [finding("unknown", row, 0.0) for row in unknown], accuracy
 
 
-def _issues(documents: Batch, seed: int) -> tuple[list[tuple[tuple[int, float], Finding]], float]:
+def _issues(
+    documents: Batch, session: Session
+) -> tuple[list[tuple[tuple[int, float], Finding]], float]:
     """Row, probability and suggested class of each doubtful label; the model's accuracy."""
     from dcot import DCoTClassifier
+    from dcot.classifier.learners import MAX_KERNEL_LABELS
 
-    labels = documents.labels
-    single = [one for one in labels if isinstance(one, str)]
-    if len(set(single)) < 2 or len(single) < sum(one is not None for one in labels):
+    given = [label for label in documents.labels if label is not None]
+    several = any(isinstance(label, list) for label in given)
+    if several or len(set(given)) < 2:
+        if given:
+            reason = "documents have several" if several else f"all of them are {given[0]!r}"
+            session.note(f"Note: the labels were not checked, because {reason}.")
         return [], 0.0
-    model = DCoTClassifier(selection="none", random_state=seed).fit(documents.texts, labels)
+    model = DCoTClassifier(selection="none", random_state=session.seed)
+    model.fit(documents.texts, documents.labels)
+    if len(given) > MAX_KERNEL_LABELS:
+        session.note(
+            f"Note: {model.estimate_.n:,} of the {len(given):,} labels were checked: of copies "
+            f"one, and of more than {MAX_KERNEL_LABELS:,} labels a random tenth, at most 1,000."
+        )
     columns = ("document", "label_probability", "suggested")
     rows = model.label_issues().select(columns).iter_rows()
     issues = [((row, score), {"suggested": name}) for row, score, name in rows]
@@ -149,4 +162,4 @@ def _show(
                 "the model may be wrong, too."
             )
     if not findings:
-        session.say(f"No problems found in {n:,} documents.")
+        session.say(f"No problems found in {n:,} document{'s' if n > 1 else ''}.")

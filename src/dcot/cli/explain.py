@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     AnyModel = DCoT | DCoTClassifier | DCoTVectorizer | SearchIndex
 
 READABLE = ("DCoTVectorizer", "DCoT", "DCoTClassifier")
+_MODEL_OF_INDEX = "use the model it was made with, or make one with dcot fit"
 EXAMPLES = {
     "info": ("dcot info model", "dcot info model --json"),
     "explain": (
@@ -160,7 +161,7 @@ def explain(
     For a classifier: the words behind its decision, and the prototypes they act through.
     """
     document = _read(text)
-    loaded = load_model(model, *READABLE, hint="use the model it was made with")
+    loaded = load_model(model, *READABLE, hint=_MODEL_OF_INDEX)
     if type(loaded).__name__ == "DCoTClassifier":
         chosen, other = (_class_named(loaded, name) for name in (target, against))
         _decision(session, loaded.explain(document, chosen, against=other), document, k)
@@ -190,7 +191,7 @@ def similar(
     session: Session,
 ) -> None:
     """Show the words with the most similar meaning."""
-    loaded = load_model(model, *READABLE, hint="use the model it was made with")
+    loaded = load_model(model, *READABLE, hint=_MODEL_OF_INDEX)
     find = loaded.cohort if cohort else loaded.similar_terms
     found = find(word, k, layer=layer)
     if session.json:
@@ -269,8 +270,8 @@ def _decision(session: Session, found: Explanation, document: str, k: int) -> No
         for word in found.words[:k]
     ]
     if len(found.words) > k:
-        rest = sum(word.share for word in found.words[k:])
-        rows.append((f"{rest:+.3f}", f"({len(found.words) - k} more words)", ""))
+        rest, more = sum(word.share for word in found.words[k:]), len(found.words) - k
+        rows.append((f"{rest:+.3f}", f"({more} more word{'s' if more > 1 else ''})", ""))
     if found.encoder:
         rows.append((f"{found.encoder:+.3f}", "(the whole text, by the encoder)", ""))
     rows.append((f"{found.baseline:+.3f}", "(baseline)", ""))

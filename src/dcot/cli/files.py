@@ -93,12 +93,16 @@ def save_model(model: Model, path: Path, precision: str | None) -> int:
 # -- results ------------------------------------------------------------------------------------
 
 
-def check_output(path: Path, sources: Sequence[str] = ()) -> None:
-    """Refuse a file that could not be written, before the work is done."""
-    if path.suffix.lower() not in (*_LINES, *_WHOLE):
+def check_output(path: Path, sources: Sequence[str] = (), *, array: bool = False) -> None:
+    """Refuse a file that could not be written, before the work is done.
+
+    ``array`` says that one array is worth writing alone, as an ``.npy`` file has it.
+    """
+    endings = [ending for ending in (*_WHOLE, *_LINES) if array or ending != ".npy"]
+    if path.suffix.lower() not in endings:
         raise UserError(
-            f"{path} ends in {path.suffix!r}, and dcot cannot write that format: expected one of "
-            f"{', '.join((*_WHOLE, *_LINES))}"
+            f"{path} ends in {path.suffix!r}, and this command cannot write that format: expected "
+            f"one of {', '.join(endings)}"
         )
     if path.is_dir():
         raise UserError(f"{path} is a folder: name a file")

@@ -220,7 +220,7 @@ def transform(
     if folder:
         _check_folder(output, identifier, overwrite)
     else:
-        check_output(output, [*corpus, str(model)])
+        check_output(output, [*corpus, str(model)], array=True)
     source = Corpus(corpus, reading, identifier=identifier)
     source.check()
     loaded = _load_features(model)

@@ -98,11 +98,16 @@ def predict(
     any word that the model knows; their predictions say nothing.
     """
     if output is not None:
-        check_output(output, [*corpus, str(model)])
+        check_output(output, [*corpus, str(model)], array=True)
     source = Corpus(corpus, reading, identifier=identifier, metadata=tuple(keep or ()))
     source.check()
     classifier = load_classifier(model)
     _check_separator(session, output, classifier, label_separator)
+    if abstain is not None and not classifier._fitted().exclusive:
+        raise UserError(
+            f"--abstain needs a classifier with one label per document, and {model} gives several: "
+            "leave it out; --top shows the probabilities of the classes"
+        )
     least = 0.0 if abstain is None else classifier._answer_from(abstain)
     progress, done, strange = session.progress, 0, 0
     with _destination(session, output, label_separator, named=identifier is not None) as put:

@@ -249,7 +249,7 @@ def _write(session: Session, output: Path, found: Any) -> None:
     texts = [hits.query for hits in found]
     columns = {name: frame[name].to_list() for name in frame.columns}
     columns["query"] = [texts[number] for number in columns["query"]]
-    with writing(output, main="id") as writer:
+    with writing(output) as writer:
         writer.write(columns)
     facts = {"queries": len(found), "hits": len(frame), "output": str(output)}
     session.done(facts, f"Wrote {len(frame):,} hits of {len(found):,} queries to {output}.")

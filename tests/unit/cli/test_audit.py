@@ -61,6 +61,31 @@ def test_identifiers_are_shown_as_they_are(tmp_path, monkeypatch):
     assert "20210001   20210000   oil" in shown
 
 
+def test_labels_that_are_not_checked_are_noted(corpus, monkeypatch):
+    command = ("audit", "news.csv", "--text", "body", "--label", "topic")
+    assert run(*command).err == ""
+    monkeypatch.setattr("dcot.classifier.learners.MAX_KERNEL_LABELS", 8)
+    monkeypatch.setattr("dcot.classifier.fit.MAX_KERNEL_LABELS", 8)
+    assert "Note: 1 of the 50 labels were checked" in run(*command).err
+    with open("one.jsonl", "w", encoding="utf-8") as file:
+        file.write('{"text": "crude oil", "label": "oil"}\n{"text": "opec", "label": "oil"}\n')
+    assert (
+        "not checked, because all of them are 'oil'"
+        in run("audit", "one.jsonl", "--label", "label").err
+    )
+    with open("several.jsonl", "w", encoding="utf-8") as file:
+        file.write('{"text": "crude oil", "label": ["oil", "gas"]}\n')
+    done = run("audit", "several.jsonl", "--label", "label")
+    assert "not checked, because documents have several" in done.err
+    assert "No problems found in 1 document." in done.out
+
+
+def test_an_array_alone_has_no_findings(corpus):
+    done = run("audit", "news.csv", "--text", "body", "-o", "found.npy")
+    assert done.code == 1
+    assert "expected one of .parquet, .npz, .csv" in done.err
+
+
 def test_texts_that_differ_in_a_rare_word_are_no_copies(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rare = [f"development files for lib{chr(97 + n)}{chr(97 + n % 7)}xyz" for n in range(20)]

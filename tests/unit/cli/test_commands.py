@@ -94,6 +94,7 @@ def test_labels_that_do_not_suffice(here, content, options, words):
     assert (done.code, done.out) == (1, "")
     for word in words:
         assert word in done.err
+    assert "unlabelled_label" not in done.err  # no number is a label here
 
 
 def test_a_folder_without_folders_has_no_labels(here):

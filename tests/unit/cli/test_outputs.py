@@ -435,6 +435,13 @@ def predicted_labels(model, texts):
     ]
 
 
+def test_several_labels_are_not_left_out(several):
+    done = run("predict", "several", "news.txt", "--abstain", "0.9")
+    assert done.code == 1
+    assert "--abstain needs a classifier with one label per document" in done.err
+    assert "--top shows" in done.err
+
+
 @pytest.mark.parametrize(("options", "mark"), [((), "|"), (("--label-separator", "; "), "; ")])
 @pytest.mark.parametrize("ending", ["csv", "tsv", "npz", "npy", "lines"])
 def test_several_labels_can_be_told_apart(several, ending, options, mark):
