@@ -21,6 +21,7 @@ import traceback
 from contextlib import suppress
 
 from dcot.errors import DcotError
+from dcot.runtime.progress import erase
 from dcot.runtime.terminal import printable
 
 OK, WRONG, USAGE, BUG, INTERRUPTED, NO_READER, TERMINATED = 0, 1, 2, 70, 130, 141, 143
@@ -32,6 +33,7 @@ class UserError(DcotError):
 
 def report(error: BaseException, debug: bool) -> int:
     """Write what went wrong to standard error, and return the exit code."""
+    erase()
     if isinstance(error, BrokenPipeError):
         _drop_output()
         return NO_READER

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dcot.cli.options import option
-from dcot.runtime.progress import Display, Progress, silent
+from dcot.runtime.progress import Display, Progress, erase, silent
 from dcot.runtime.terminal import one_line, printable, printable_json
 
 if TYPE_CHECKING:
@@ -75,12 +75,14 @@ class Session:
 
     def emit(self, value: Any) -> None:
         """Write a value as one line of JSON."""
+        erase()
         plain = "utf" not in (sys.stdout.encoding or "utf-8").lower()
         sys.stdout.write(printable_json(as_json(value, ascii=plain)) + "\n")
 
     def say(self, text: str = "") -> None:
         """Write a line of text for a person; nothing with --json or --quiet."""
         if not (self.json or self.quiet):
+            erase()
             sys.stdout.write(printable(text) + "\n")
 
     def done(self, facts: dict[str, Any], text: str) -> None:
@@ -94,6 +96,7 @@ class Session:
         """Write texts and tables, as wide as the terminal."""
         from rich.text import Text
 
+        erase()
         console = _console()
         for part in parts:
             console.print(Text(printable(part)) if isinstance(part, str) else part)
@@ -101,6 +104,7 @@ class Session:
     def note(self, text: str) -> None:
         """Write a line to standard error, unless --quiet."""
         if not self.quiet:
+            erase()
             sys.stderr.write(printable(text) + "\n")
 
     def _warn(self, message: Any, category: Any, *others: Any, **more: Any) -> None:

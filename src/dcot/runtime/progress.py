@@ -151,6 +151,15 @@ def progress_for(verbose: bool) -> Progress:
     return _watcher.get() or (Display() if shown else silent)
 
 
+_shown: set[Display] = set()  # with a bar on the terminal
+
+
+def erase() -> None:
+    """Erase every bar, so that text can be written; the next report draws it again."""
+    for display in list(_shown):
+        display.close()
+
+
 class Display:
     """A progress bar on a terminal, shared by all steps and erased at the end.
 
@@ -195,6 +204,7 @@ class Display:
         if self.bar is not None:
             self.bar.stop()
             self.bar = None
+            _shown.discard(self)
 
     def _end_step(self, now: float) -> None:
         if self.step and not self.draws:
@@ -211,6 +221,7 @@ class Display:
         if self.bar is None or fraction < self.fraction:  # its times are from an earlier step
             self.close()
             self.bar = _rich_bar(self.stream, **shown)
+            _shown.add(self)
         else:
             self.bar.update(self.bar.task_ids[0], **shown)
             self.bar.refresh()

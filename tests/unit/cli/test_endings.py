@@ -14,6 +14,8 @@ from tests.unit.cli.running import run
 
 from dcot.cli import corpus as corpus_module
 from dcot.cli import main
+from dcot.cli.session import Session
+from dcot.runtime.progress import Display
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 
@@ -93,6 +95,21 @@ def test_progress_on_a_terminal_goes_away(shelf, monkeypatch):
     assert run("fit", "news.txt", "-o", "m", "--quiet", watched=True).err == ""
     # what was watched is the same model
     assert run("info", "m", "--json").json["settings"]["verbose"] is False
+
+
+def test_progress_goes_away_before_other_text(shelf, monkeypatch):
+    def interrupted(*arguments):
+        display = Display()
+        display("fit", 0.5)
+        Session().note("a note")
+        display("fit", 0.6)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dcot.persistence.folder.check_target", interrupted)
+    done = run("fit", "news.txt", "-o", "m", watched=True)
+    assert done.code == 130
+    assert "\x1b[2Ka note" in done.err
+    assert re.search(r"\x1b\[2K(\x1b\[[0-9;]*m)?Error: ", done.err)
 
 
 def test_tables_on_a_terminal(shelf, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 
 from dcot import DCoT
 from dcot.runtime import progress
-from dcot.runtime.progress import Display, announce, documents_done, part, silent
+from dcot.runtime.progress import Display, announce, documents_done, erase, part, silent
 
 COLOURS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -106,6 +106,20 @@ def assert_one_way(seen):
     assert fractions == sorted(fractions)
     assert (fractions[0], fractions[-1]) == (0.0, 1.0)
     assert max(fractions[:-1]) < 1  # the end is reported once
+
+
+def test_a_bar_is_erased_for_text_and_drawn_again():
+    stream = Terminal()
+    display = Display(stream)
+    display("layer 1", 0.5)
+    erase()
+    assert stream.getvalue().endswith("\x1b[1A\x1b[2K")  # one line up, and clear it
+    display("layer 1", 0.7)
+    assert "70 %" in stream.getvalue()
+    display.close()
+    written = stream.getvalue()
+    erase()
+    assert stream.getvalue() == written
 
 
 def test_a_message_cannot_command_the_terminal():
