@@ -431,7 +431,11 @@ def test_report_warns_where_tfidf_is_not_beaten(fitted):
     worse = replace(model.estimate_.dcot, accuracy=model.estimate_.tfidf.accuracy)
     model.estimate_ = replace(model.estimate_, dcot=worse)
     with pytest.warns(UserWarning, match="does not beat TF-IDF"):
-        assert "Warning" in model.report()
+        assert "or the words themselves" in model.report()
+    assert "the words themselves" not in model.estimate_.warning("x and LSI and both layers")
+    best = replace(model.estimate_.dcot, accuracy=1.0)
+    always = replace(model.estimate_, dcot=best, tfidf=best).warning("LSI and both layers")
+    assert always.endswith("for which both are always right")
 
 
 @pytest.mark.parametrize("estimator", ["svm", "logistic", RidgeClassifier(alpha=0.5)])

@@ -69,13 +69,18 @@ class Estimate:
             f"{100 * self.majority.accuracy:.1f} % are of the majority class)."
         )
 
-    def warning(self) -> str:
-        return (
+    def warning(self, features: str) -> str:
+        """What to do where dCoT, with these features, does not beat TF-IDF."""
+        found = (
             f"dCoT ({100 * self.dcot.accuracy:.1f} %) does not beat TF-IDF "
-            f"({100 * self.tfidf.accuracy:.1f} %) on these {self.n} labelled documents: more "
-            "unlabelled documents or word vectors (embedding) may help, or the words themselves "
-            "among the features (x and LSI and both layers)"
+            f"({100 * self.tfidf.accuracy:.1f} %) on these {self.n} labelled documents"
         )
+        if self.dcot.accuracy == 1:
+            return f"{found}, for which both are always right"
+        advice = "more unlabelled documents or word vectors (embedding) may help"
+        if not features.startswith("x"):
+            advice += ", or the words themselves among the features (x and LSI and both layers)"
+        return f"{found}: {advice}"
 
     def table(self) -> str:
         lines = [

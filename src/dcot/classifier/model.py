@@ -1087,17 +1087,18 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         >>> texts = ["crude oil", "opec oil output", "wheat harvest", "corn and wheat"]
         >>> seeds = {"oil": ["opec"], "grain": ["wheat"]}
         >>> model = DCoTClassifier().fit(texts, None, seed_words=seeds)
-        >>> print(model.report()[-42:])
-        Too few labels to calibrate predict_proba.
+        >>> print(model.report()[-46:])
+        Too few labels to calibrate the probabilities.
         """
         text = self.summary()
         if self.estimate_.n:
             text += f"\n\n{self.estimate_.table()}"
         if not self.calibrated_:
-            text += "\n\nToo few labels to calibrate predict_proba."
+            text += "\n\nToo few labels to calibrate the probabilities."
         if self.estimate_.beaten:
-            warnings.warn(self.estimate_.warning(), stacklevel=2)
-            text += f"\n\nWarning: {self.estimate_.warning()}"
+            warning = self.estimate_.warning(self._fitted().candidate.features)
+            warnings.warn(warning, stacklevel=2)
+            text += f"\n\nWarning: {warning}"
         return text
 
     def _reader(self, names: Any = None) -> Reader:
