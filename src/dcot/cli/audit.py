@@ -154,12 +154,12 @@ def _show(
         plain = [one | {"id": str(one["id"]), "of": str(one["of"])} for one in rows]
         shown = [[one[name] for name in names] for one in plain]
         more = counts[kind] - len(rows)
-        session.say(f"{title}: {counts[kind]:,}" + (f" (the worst {len(rows)})" if more else ""))
+        session.show(f"{title}: {counts[kind]:,}" + (f" (the worst {len(rows)})" if more else ""))
         session.show(table(names, shown, cut="text"))
         if kind == "label":
-            session.say(
+            session.show(
                 f"They contradict a model that is right for {100 * accuracy:.0f} % of the labels: "
                 "the model may be wrong, too."
             )
     if not findings:
-        session.say(f"No problems found in {n:,} document{'s' if n > 1 else ''}.")
+        session.show(f"No problems found in {n:,} document{'s' if n > 1 else ''}.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcot.cli import options as o
+from dcot.cli.errors import write_error
 from dcot.cli.session import Session
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def paper(
 
     options = vars(running) | {"words": tuple(word or ())}
     if dry_run:
-        session.say(experiments.dry_run(profile, output, only=only, **options).text())
+        _show(session, [experiments.dry_run(profile, output, only=only, **options)])
         return
     done = experiments.run(
         profile, output, only=only, progress=session.progress, docs=docs, **options
@@ -238,7 +239,7 @@ def _show(session: Session, tables: list[Table]) -> None:
     if session.json:
         session.emit({table.title: [table.head, *table.rows] for table in tables})
     for table in tables:
-        session.say(table.text())
+        session.result(table.text())
 
 
 def _end(session: Session, done: Run, lines: list[str]) -> None:
@@ -247,9 +248,9 @@ def _end(session: Session, done: Run, lines: list[str]) -> None:
     if session.json:
         session.emit({"report": str(done.report), "notes": lines, "failures": failures})
     for line in lines:
-        session.say(line)
+        session.result(line)
     session.say(f"Report: {done.report}")
     for failure in failures:
-        session.note(f"Failed: {failure}")
+        write_error(f"failed: {failure}")
     if failures:
         raise typer.Exit(1)

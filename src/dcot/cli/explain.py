@@ -277,7 +277,7 @@ def _decision(session: Session, found: Explanation, document: str, k: int) -> No
     rows.append((f"{found.baseline:+.3f}", "(baseline)", ""))
     session.show(table(["share", "word", "through"], rows))
     if not all(word.labelled for word in found.words[:k]):
-        session.say("* not in any labelled document: it acts only through its prototypes.")
+        session.show("* not in any labelled document: it acts only through its prototypes.")
     _note_skipped(session, found.unknown)
 
 

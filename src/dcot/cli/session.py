@@ -81,7 +81,12 @@ class Session:
 
     def say(self, text: str = "") -> None:
         """Write a line of text for a person; nothing with --json or --quiet."""
-        if not (self.json or self.quiet):
+        if not self.quiet:
+            self.result(text)
+
+    def result(self, text: str) -> None:
+        """Write a result that is laid out already; nothing with --json."""
+        if not self.json:
             erase()
             sys.stdout.write(printable(text) + "\n")
 

@@ -234,7 +234,7 @@ def _evaluate(
             f"Note: {same:,} of these documents were trained on, so the accuracy is too high."
         )
     if not session.json:
-        session.say(f"On {tested.name}:")
+        session.show(f"On {tested.name}:")
         show_evaluation(session, found)
     return found
 

@@ -9,6 +9,7 @@ import pytest
 
 from dcot import DcotError
 from dcot.bench import compare
+from dcot.bench.report.tables import TABLES
 from dcot.bench.systems import SYSTEMS
 from dcot.cli import main
 
@@ -59,6 +60,8 @@ def test_all_labels_are_used_only_if_asked(corpus, tmp_path, budgets, expected):
         corpus, budgets=budgets, draws=1, systems=("TF-IDF",), out=tmp_path, workers=1
     )
     assert {cell.key["labels"] for cell in done.results.cells} == expected
+    tables = [table.text() for table in TABLES["few-labels"](done.results)]
+    assert [str(*expected) in text for text in tables] == [True, True]
 
 
 def test_setfit_needs_an_encoder(table, tmp_path):

@@ -49,6 +49,7 @@ def test_findings(corpus):
     assert "Doubtful labels" in shown.out
     assert "Exact copies: 1" in shown.out
     assert "They contradict a model that is right for" in shown.out
+    assert run("audit", "news.csv", "--text", "body", "--label", "topic", "-q").out == shown.out
     fewer = run("audit", "news.csv", "--text", "body", "--label", "topic", "-k", "1")
     assert len(fewer.out.splitlines()) < len(shown.out.splitlines())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,9 @@ import pytest
 from tests.unit.cli.running import documents, run
 
 import dcot
+from dcot.bench.jobs import Failure
+from dcot.bench.report.results import Results
+from dcot.bench.report.tables import Table
 from dcot.cli.evaluate import scores_of as evaluate
 
 ROWS = documents()
@@ -447,3 +451,28 @@ def test_a_test_file_without_labels_is_refused_before_training(here):
     assert done.code == 1
     assert "no document has a label" in done.err
     assert not Path("m").exists()
+
+
+# -- the experiments ---------------------------------------------------------------------------
+
+
+def test_quiet_experiments_show_their_results(here, monkeypatch):
+    table = Table("Accuracy (%)", ["labels", "10"], [["dCoT", "80.0"]], set())
+    monkeypatch.setattr("dcot.bench.paper.dry_run", lambda *_, **__: table)
+    monkeypatch.setattr("dcot.bench.defaults.run", lambda *_, **__: [table])
+    for command in (["paper", "--dry-run"], ["defaults"]):
+        shown = run("bench", *command)
+        assert "dCoT" in shown.out
+        assert run("bench", *command, "--quiet").out == shown.out
+        found = run("bench", *command, "--json").json
+        assert found == {"Accuracy (%)": [["labels", "10"], ["dCoT", "80.0"]]}
+
+
+def test_a_failed_experiment_is_an_error_even_if_quiet(here, monkeypatch):
+    results = Results("quick", (), [], 1, notes=["a table"])
+    failures = [Failure("time, LDA", 3, "out of memory")]
+    done = SimpleNamespace(results=results, failures=failures, report=Path("report.html"))
+    monkeypatch.setattr("dcot.bench.paper.run", lambda *_, **__: done)
+    found = run("bench", "paper", "--quiet")
+    assert found.code == 1
+    assert found.err == "Error: failed: time, LDA: out of memory\n"

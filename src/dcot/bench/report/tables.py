@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.bench.experiments import retrieval, suggestion, timing
-from dcot.bench.experiments.accuracy import ALL, FEW_LABELS, NAME, PUBLISHED, UNLABELLED
+from dcot.bench.experiments.accuracy import ALL, COMPARE, FEW_LABELS, NAME, PUBLISHED, UNLABELLED
 from dcot.bench.protocol import CLASSIFIERS, RIDGE, SVM
 from dcot.bench.report.results import (
     METRICS,
@@ -159,7 +159,9 @@ def _few_labels(results: Results) -> Iterator[Table]:
     for corpus in results.corpora_of(NAME):
         for classifier in CLASSIFIERS:
             cells = results.few_labels(corpus, classifier=classifier)
-            if any(cell.key["labels"] != ALL for cell in cells):
+            # of the paper's experiments, those with all labels have a table of their own
+            few = any(cell.key["labels"] != ALL for cell in cells)
+            if few or (cells and COMPARE in results.experiments):
                 for metric in METRICS:
                     yield by_budget(results, corpus, classifier, metric)
 
