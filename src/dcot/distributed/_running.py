@@ -69,6 +69,8 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
             f"cluster must be an address, a client, a cluster, one of {', '.join(LOCAL)} or None, "
             f"got {cluster!r}"
         )
+    if isinstance(cluster, str):
+        _check_address(cluster)
     try:
         client = _client(distributed, cluster, timeout)
     except (OSError, ValueError, TimeoutError) as error:
@@ -81,6 +83,21 @@ def connected(cluster: Any = None, *, timeout: float = 30.0) -> Iterator[Any]:
         yield client
     finally:
         client.close()
+
+
+def _check_address(address: str) -> None:
+    """Raise an error for what is no address; a client of it would fail again when it is deleted."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    try:
+        scheme, place = parse_address(address)
+        if scheme in ("tcp", "tls"):
+            parse_host_port(place)
+    except ValueError as error:
+        raise InvalidParameterError(
+            f"cluster is {address!r}, which is no address of a scheduler ({error}): expected one "
+            f"such as tcp://10.0.0.1:8786, or one of {', '.join(LOCAL)}"
+        ) from error
 
 
 def _client(distributed: Any, cluster: Any, timeout: float) -> Any:

@@ -556,6 +556,15 @@ def test_a_scheduler_that_is_not_there():
         pass
 
 
+@pytest.mark.parametrize("address", ["lokal", "tcp://10.0.0.1", ""])
+def test_what_is_no_address(address):
+    with (
+        pytest.raises(InvalidParameterError, match=f"cluster is '{address}', which is no address"),
+        on_dask.connected(address),
+    ):
+        pass
+
+
 def test_a_scheduler_without_workers():
     options = {"n_workers": 0, "host": "127.0.0.1", "dashboard_address": None}
     with (
