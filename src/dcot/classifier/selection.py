@@ -124,8 +124,8 @@ def layers_and_output(features: str) -> tuple[int, str]:
         if depth > 1 and not found[1]:
             return depth, "last"
     raise InvalidParameterError(
-        f"grid['features'] has {features!r}, expected some of {list(GRID['features'])}, or the "
-        "like for more layers, such as '3 layers', 'layer 3', 'x and 3 layers'"
+        f"features must be some of {list(GRID['features'])}, or the like for more layers, such as "
+        f"'3 layers', 'layer 3', 'x and 3 layers', got {features!r}"
     )
 
 

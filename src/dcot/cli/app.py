@@ -164,7 +164,8 @@ def _usage(error: Any) -> int:
         return OK
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "dcot"
-    write_error(f"{error.format_message()}\nSee: {path} --help")
+    message = error.format_message().replace("Value error, ", "")  # by the parser of typer
+    write_error(f"{message}\nSee: {path} --help")
     return int(error.exit_code)
 
 

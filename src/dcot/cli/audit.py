@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from dcot.cli import options as o
 from dcot.cli.corpus import Batch, Corpus
 from dcot.cli.files import check_output, writing
-from dcot.cli.session import Session, table
+from dcot.cli.session import Session, counted, table
 
 EXAMPLES = {
     "audit": (
@@ -71,7 +71,8 @@ def audit(
             writer.write({name: [one[name] for one in findings] for name in columns})
         session.done(
             {"documents": len(documents), "findings": counts, "output": str(output)},
-            f"Wrote {len(findings):,} findings on {len(documents):,} documents to {output}.",
+            f"Wrote {counted(len(findings), 'finding')} on "
+            f"{counted(len(documents), 'document')} to {output}.",
         )
     elif session.json:
         for one in findings:
@@ -162,4 +163,4 @@ def _show(
                 "the model may be wrong, too."
             )
     if not findings:
-        session.show(f"No problems found in {n:,} document{'s' if n > 1 else ''}.")
+        session.show(f"No problems found in {counted(n, 'document')}.")

@@ -10,7 +10,7 @@ from dcot.cli import options as o
 from dcot.cli.corpus import Corpus
 from dcot.cli.files import load_classifier
 from dcot.cli.predict import predictions
-from dcot.cli.session import Session, table
+from dcot.cli.session import Session, counted, table
 
 if TYPE_CHECKING:
     from dcot import DCoTClassifier
@@ -126,7 +126,7 @@ def show_evaluation(session: Session, found: Scores, confusions: int = 10) -> No
     low, high = found["accuracy_interval"]
     skipped = found["unlabelled"]
     session.show(
-        f"{found['documents']:,} labelled documents"
+        counted(found["documents"], "labelled document")
         + (f", {skipped:,} unlabelled ones skipped." if skipped else ".")
     )
     session.show(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from dcot.cli import options as o
 from dcot.cli.errors import UserError
 from dcot.cli.files import load_model
-from dcot.cli.session import Session, table
+from dcot.cli.session import Session, counted, table
 from dcot.runtime.resources import format_bytes
 from dcot.runtime.terminal import one_line, printable
 
@@ -271,7 +271,7 @@ def _decision(session: Session, found: Explanation, document: str, k: int) -> No
     ]
     if len(found.words) > k:
         rest, more = sum(word.share for word in found.words[k:]), len(found.words) - k
-        rows.append((f"{rest:+.3f}", f"({more} more word{'s' if more > 1 else ''})", ""))
+        rows.append((f"{rest:+.3f}", f"({counted(more, 'more word')})", ""))
     if found.encoder:
         rows.append((f"{found.encoder:+.3f}", "(the whole text, by the encoder)", ""))
     rows.append((f"{found.baseline:+.3f}", "(baseline)", ""))

@@ -19,7 +19,7 @@ from dcot.cli.files import (
     save_model,
     writing,
 )
-from dcot.cli.session import Session
+from dcot.cli.session import Session, counted
 from dcot.runtime.extras import require
 from dcot.runtime.progress import documents_done
 from dcot.runtime.resources import format_bytes
@@ -184,11 +184,10 @@ def _fit_with_dask(cluster: str, model: DCoTVectorizer, documents: TextFiles | l
 
 
 def _summary(facts: dict[str, Any]) -> str:
-    layers = f"{facts['layers']} layer{'s' if facts['layers'] != 1 else ''}"
+    sizes = [counted(facts[f"{one}s"], one) for one in ("term", "prototype", "layer", "feature")]
     return (
-        f"Learned from {facts['documents']:,} documents in {facts['seconds']:.1f} s: "
-        f"{facts['terms']:,} terms, {facts['prototypes']:,} prototypes, {layers}, "
-        f"{facts['features']:,} features.\n"
+        f"Learned from {counted(facts['documents'], 'document')} in {facts['seconds']:.1f} s: "
+        f"{', '.join(sizes)}.\n"
         f"Saved to {facts['model']} ({format_bytes(facts['bytes'])})."
     )
 
@@ -231,7 +230,8 @@ def transform(
     else:
         total = _at_once(session, loaded, source, output, names)
     facts: dict[str, Any] = {"documents": total, "features": len(names), "output": str(output)}
-    session.done(facts, f"Wrote {len(names):,} features of {total:,} documents to {output}.")
+    wrote = f"{counted(len(names), 'feature')} of {counted(total, 'document')}"
+    session.done(facts, f"Wrote {wrote} to {output}.")
 
 
 def _load_features(path: Path) -> DCoTVectorizer | DCoTClassifier:

@@ -10,7 +10,7 @@ from dcot.cli import options as o
 from dcot.cli.corpus import Batch, Corpus
 from dcot.cli.errors import UserError
 from dcot.cli.files import check_not_input, check_place, check_target, load_model
-from dcot.cli.session import Session
+from dcot.cli.session import Session, counted
 from dcot.runtime.extras import require
 from dcot.runtime.resources import format_bytes
 
@@ -226,7 +226,7 @@ def _subject(session: Session, model: str | None, source: Corpus | None) -> subj
     if model is not None:
         return subject.subject_of(load_model(Path(model)), Path(model).name, corpus)
     assert corpus is not None
-    session.note(f"Learning from {len(corpus):,} documents …")
+    session.note(f"Learning from {counted(len(corpus), 'document')} …")
     return subject.learn_subject(corpus, session.seed)
 
 

@@ -20,7 +20,7 @@ from dcot.cli.files import (
     load_classifier,
     writing,
 )
-from dcot.cli.session import Session, table
+from dcot.cli.session import Session, counted, table
 from dcot.runtime.progress import documents_done
 from dcot.runtime.terminal import one_line
 
@@ -132,7 +132,7 @@ def predict(
     _note_unknown(session, strange, done, " --unknown LABEL marks them.")
     if output is not None:
         facts = {"documents": done, "output": str(output)}
-        session.done(facts, f"Wrote predictions for {done:,} documents to {output}.")
+        session.done(facts, f"Wrote predictions for {counted(done, 'document')} to {output}.")
 
 
 def _check_separator(
@@ -323,4 +323,4 @@ def suggest(
     _note_unknown(session, unknown, len(chosen))
     if output is not None:
         facts = {"documents": len(chosen), "output": str(output)}
-        session.done(facts, f"Wrote {len(chosen):,} documents to label to {output}.")
+        session.done(facts, f"Wrote {counted(len(chosen), 'document')} to label to {output}.")

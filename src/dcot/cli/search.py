@@ -20,7 +20,7 @@ from dcot.cli.files import (
     save_model,
     writing,
 )
-from dcot.cli.session import Session, table
+from dcot.cli.session import Session, as_json, counted, table
 from dcot.errors import InvalidInputError
 from dcot.runtime.resources import format_bytes
 
@@ -83,7 +83,7 @@ def index(
     facts = {"index": str(output), "documents": len(found)}
     session.done(
         facts | {"seconds": round(seconds, 3), "bytes": size},
-        f"Indexed {len(found):,} documents in {seconds:.1f} s.\n"
+        f"Indexed {counted(len(found), 'document')} in {seconds:.1f} s.\n"
         f"Saved to {output} ({format_bytes(size)}).",
     )
 
@@ -239,7 +239,11 @@ def _show(session: Session, hits: Hits, titled: bool) -> None:
 
 def _described(hit: Hit) -> str:
     pairs = (hit.metadata or {}).items()
-    metadata = ", ".join(f"{name}: {value}" for name, value in pairs if value not in (None, ""))
+    metadata = ", ".join(
+        f"{name}: {value if isinstance(value, str) else as_json(value)}"
+        for name, value in pairs
+        if value not in (None, "")
+    )
     text = " ".join((hit.text or "")[:400].split())
     return " · ".join(filter(None, [metadata, text]))
 
@@ -252,4 +256,5 @@ def _write(session: Session, output: Path, found: Any) -> None:
     with writing(output) as writer:
         writer.write(columns)
     facts = {"queries": len(found), "hits": len(frame), "output": str(output)}
-    session.done(facts, f"Wrote {len(frame):,} hits of {len(found):,} queries to {output}.")
+    wrote = f"{counted(len(frame), 'hit')} of {counted(len(found), 'query')}"
+    session.done(facts, f"Wrote {wrote} to {output}.")

@@ -136,6 +136,16 @@ def _console() -> Console:
     return Output(highlight=False)
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "query"), counted(1200, "query"), counted(2, "hit")
+    ('1 query', '1,200 queries', '2 hits')
+    """
+    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else several}"
+
+
 def console_width() -> int:
     """Width of the terminal in characters."""
     return _console().width

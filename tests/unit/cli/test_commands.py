@@ -453,6 +453,29 @@ def test_a_test_file_without_labels_is_refused_before_training(here):
     assert not Path("m").exists()
 
 
+def test_one_is_no_plural(shelf):
+    done = run("search", "index", "opec", "-k", 1, "-o", "hits.csv")
+    assert done.out == "Wrote 1 hit of 1 query to hits.csv.\n"
+    (shelf / "one.txt").write_text("opec oil\n")
+    done = run("predict", "classifier", "one.txt", "-o", "p.csv")
+    assert done.out == "Wrote predictions for 1 document to p.csv.\n"
+    assert "(1 more word)" in run("explain", "classifier", "opec oil", "-k", 1).out
+
+
+def test_a_wrong_choice_is_named_once(here):
+    done = run("fit", "news.txt", "--features", "foo", "-o", "m")
+    assert "'--features': 'foo' is not one of 'layers'" in done.err
+    done = run("train", "news.csv", *LABELLED, "--features", "foo", "-o", "m")
+    assert "Error: grid['features']: features must be some of" in done.err
+
+
+def test_metadata_is_shown_as_json_has_it(here):
+    (here / "a.jsonl").write_text('{"text": "opec oil", "new": true, "tags": ["x", "y"]}\n')
+    kept = ("--metadata", "new", "--metadata", "tags")
+    assert run("index", "new", "a.jsonl", *kept, "-o", "i").code == 0
+    assert 'new: true, tags: ["x", "y"] · opec oil' in run("search", "i", "oil").out
+
+
 # -- the experiments ---------------------------------------------------------------------------
 
 
