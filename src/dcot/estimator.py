@@ -939,7 +939,10 @@ def validated(model: BaseEstimator, X: Any, reset: bool, at_least: int = 1) -> A
         # scikit-learn leaves objects of some tables as they are
         return found.astype(np.float64) if found.dtype == object else found
     except ValueError as error:
-        raise InvalidInputError(str(error)) from error
+        first, *others = str(error).splitlines()
+        if "NaN" in first:  # scikit-learn then names estimators that are no help here
+            first, others = first.rstrip(".") + ": replace missing values by 0", []
+        raise InvalidInputError("\n".join([first, *others])) from error
     except TypeError as error:
         raise InvalidTypeError(str(error)) from error
 

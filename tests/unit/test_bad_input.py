@@ -57,7 +57,7 @@ def test_parameters(options, words):
 @pytest.mark.parametrize(
     ("matrix", "words"),
     [
-        (np.array([[1.0, np.nan]]), "NaN"),
+        (np.array([[1.0, np.nan]]), "contains NaN: replace missing values by 0$"),
         (sp.csr_array(np.array([[1.0, np.inf]])), "infinity"),
         (np.empty((0, 3)), "0 sample"),
         (np.empty((3, 0)), "0 feature"),
