@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import reprlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,6 +40,11 @@ KINDS = {
 }
 _MAKE_LINES = "make a line of each object, as in jq -c '.[]' old.json > new.jsonl"
 _SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
+# Files of labels that the pages write. They are the only ones whose cells are guarded.
+LABEL_COLUMNS = ("id", "label", "how", "time", "text")
+# A spreadsheet runs a cell that begins with one of these. Only a quote before it prevents that.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_HARMLESS = re.compile(r"[+-]?\d+([.,]\d+)?|[+-]")  # a class may be called -1, or +
 USUAL_NAMES = ("text", "body", "content", "document", "abstract", "message", "review", "title")
 
 Row = tuple[Any, ...]
@@ -206,6 +212,7 @@ def _csv_rows(
     places = [header.index(name) for name in texts]
     other_places = [header.index(name) for name in others]
     needed = max([*places, *other_places])
+    guarded = is_guarded(header)
     for row in rows:
         if len(row) <= needed or (len(row) > len(header) and any(row[len(header) :])):
             if not row:
@@ -218,8 +225,35 @@ def _csv_rows(
                     else "add the missing ones"
                 )
             )
+        if guarded:
+            row = list(map(without_guard, row))
         text = row[places[0]] if len(places) == 1 else "\n".join(row[place] for place in places)
         yield (text, *[row[place] for place in other_places])
+
+
+def with_guard(text: str) -> str:
+    """A cell of a file of labels: with a quote before it if a spreadsheet would run it.
+
+    >>> with_guard("@home"), with_guard("-1")
+    ("'@home", '-1')
+    """
+    runs = text.startswith((*_FORMULA, "'")) and not _HARMLESS.fullmatch(text)
+    return "'" + text if runs else text
+
+
+def without_guard(cell: str) -> str:
+    """The text that ``with_guard`` made this cell of; other cells are left as they are.
+
+    >>> without_guard("'@home"), without_guard("'tis")
+    ('@home', "'tis")
+    """
+    text = cell.removeprefix("'")
+    return text if with_guard(text) == cell else cell
+
+
+def is_guarded(header: Sequence[str]) -> bool:
+    """Whether a file with these columns is one of labels, whose cells have guards."""
+    return sorted(header) == sorted(LABEL_COLUMNS)
 
 
 def csv_row_starts(path: Path, kind: str, options: ReadOptions, distance: int) -> list[int]:

@@ -9,20 +9,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from dcot.errors import InvalidInputError
-from dcot.text.tables import csv_fields
+from dcot.text.tables import LABEL_COLUMNS, csv_fields, is_guarded, with_guard, without_guard
 
 Format = Literal["csv", "jsonl", "label-studio", "prodigy"]
-
-COLUMNS = ("id", "label", "how", "time", "text")
-# A spreadsheet runs a cell that begins with one of these. Only a quote before it prevents that.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_HARMLESS = re.compile(r"[+-]?\d+([.,]\d+)?|[+-]")  # a class may be called -1, or +
 
 
 @dataclass(frozen=True)
@@ -50,14 +44,14 @@ def row_of(entry: Entry, kind: str) -> str:
     """An entry as it is appended to a file of this kind, with its line break."""
     if kind == "jsonl":
         return json.dumps(asdict(entry), ensure_ascii=False) + "\n"
-    return csv_row(getattr(entry, name) for name in COLUMNS)
+    return csv_row(getattr(entry, name) for name in LABEL_COLUMNS)
 
 
 def written(entries: Iterable[Entry], kind: Format) -> str:
     """A whole file of labels."""
     entries = list(entries)
     if kind in ("csv", "jsonl"):
-        header = csv_row(COLUMNS) if kind == "csv" else ""
+        header = csv_row(LABEL_COLUMNS) if kind == "csv" else ""
         return header + "".join(row_of(entry, kind) for entry in entries)
     if kind == "prodigy":
         return "".join(json.dumps(_to_prodigy(e), ensure_ascii=False) + "\n" for e in entries)
@@ -100,16 +94,10 @@ def csv_row(values: Iterable[Any]) -> str:
 def _cell(value: Any) -> str:
     """A field of a row. The csv module leaves a lone carriage return without quotes."""
     text = "" if value is None else str(value)
-    formula = text.startswith((*_FORMULA, "'")) and not _HARMLESS.fullmatch(text)
-    if isinstance(value, str) and formula:
-        text = "'" + text
+    if isinstance(value, str):
+        text = with_guard(text)
     quoted = any(mark in text for mark in '",\r\n')
     return '"' + text.replace('"', '""') + '"' if quoted else text
-
-
-def _unguarded(value: str) -> str:
-    guarded = value.startswith("'") and value[1:].startswith((*_FORMULA, "'"))
-    return value[1:] if guarded else value
 
 
 def _read_csv(data: str, where: str, ours: bool = False) -> list[Entry]:
@@ -127,7 +115,7 @@ def _read_csv(data: str, where: str, ours: bool = False) -> list[Entry]:
         )
     if ours:
         _check_columns(names, where)
-    entries = []
+    entries, guarded = [], is_guarded(names)
     for number, row in enumerate(rows[1:], start=2):
         if not any(row):
             continue
@@ -135,8 +123,8 @@ def _read_csv(data: str, where: str, ours: bool = False) -> list[Entry]:
             raise InvalidInputError(
                 f"{where}, row {number}: {len(row)} fields, expected {len(names)}"
             )
-        values = {name: _unguarded(value) for name, value in zip(names, row, strict=True)}
-        entries.append(_entry(values))
+        cells = map(without_guard, row) if guarded else row
+        entries.append(_entry(dict(zip(names, cells, strict=True))))
     return entries
 
 
@@ -156,11 +144,11 @@ def _rows(data: str, delimiter: str, where: str, torn: bool) -> list[list[str]]:
 
 
 def _check_columns(names: Iterable[str], where: str) -> None:
-    others = [name for name in names if name not in COLUMNS]
+    others = [name for name in names if name not in LABEL_COLUMNS]
     if others:
         raise InvalidInputError(
-            f"{where} has {', '.join(map(repr, others[:5]))} besides {', '.join(COLUMNS)}, which "
-            "would be lost when labels change: choose a new file, and import this one"
+            f"{where} has {', '.join(map(repr, others[:5]))} besides {', '.join(LABEL_COLUMNS)}, "
+            "which would be lost when labels change: choose a new file, and import this one"
         )
 
 

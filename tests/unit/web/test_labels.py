@@ -10,12 +10,14 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
+from dcot.text.tables import ReadOptions, stream_rows
 from dcot.web import formats, labels
 from dcot.web.documents import Documents
 from dcot.web.formats import Entry
@@ -90,6 +92,29 @@ def test_a_spreadsheet_does_not_run_a_text(documents, tmp_path):
     assert rows[0]["text"] == "'=1+2"
     store.close()
     assert names(LabelStore(tmp_path / "labels.csv", documents)) == {4: "=cmd()", 0: "-1"}
+
+
+@given(st.lists(st.text(st.sampled_from("'=+-@1.ax"), max_size=5), min_size=1, max_size=5))
+def test_a_file_of_labels_is_read_as_it_was_meant(names):
+    entries = [Entry(str(k), name, "random", "", name or None) for k, name in enumerate(names)]
+    data = formats.written(entries, "csv")
+    assert formats.read(data, "file") == entries
+    stream = io.BytesIO(data.encode())
+    rows = stream_rows(stream, Path("labels.csv"), "csv", ReadOptions(), ["label"])
+    assert list(rows) == [(name, name) for name in names]
+
+
+def test_quotes_in_files_of_others_are_theirs(documents, tmp_path):
+    own = "id,label\n0,'=x\n1,''a\n2,'-1\n"
+    assert [entry.label for entry in formats.read(own, "file")] == ["'=x", "''a", "'-1"]
+    (tmp_path / "labels.csv").write_text(own)
+    for _ in range(2):  # written with guards, and read again
+        store = LabelStore(tmp_path / "labels.csv", documents)
+        assert names(store) == {0: "'=x", 1: "''a", 2: "'-1"}
+        store.close()
+    table = io.BytesIO(b"text,label\n'@home,'=x\n")
+    rows = stream_rows(table, Path("table.csv"), "csv", ReadOptions(), ["label"])
+    assert list(rows) == [("'@home", "'=x")]
 
 
 @pytest.mark.parametrize("cut", range(2, 40, 3))
