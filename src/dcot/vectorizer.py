@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
+from types import FunctionType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -66,6 +67,8 @@ _RESULTS: dict[str, tuple[Any, ...]] = {
 }
 # Terms that occur in nearly every document get a small weight, but not zero.
 IDF_FLOOR = 0.1
+# Parameters of the counter that may change between calls of partial_fit.
+_FREE = ("grow_vocabulary", "n_threads")
 _PARTS: dict[str, type[Any]] = {"counter": TermCounter, "weighting": TermWeighting, "dcot": DCoT}
 
 
@@ -352,7 +355,9 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         InvalidInputError
             If the texts cannot be used; see ``fit``.
         InvalidParameterError
-            If ``min_df``, ``max_df`` or ``max_features`` is set: they need all texts at once.
+            If ``min_df``, ``max_df`` or ``max_features`` is set: they need all texts at once. Or if
+            a parameter of the counter or of the weighting has changed since the first call;
+            ``grow_vocabulary`` and ``n_threads`` may.
 
         Examples
         --------
@@ -363,7 +368,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         known = self.__sklearn_is_fitted__() and self.dcot_._moments is not None
         if known:
             # other objects, so that an error leaves the model unchanged
-            pipeline = TextPipeline(copy(self.counter_), copy(self.weighting_))
+            pipeline = self._continued()
             dcot = self.dcot_._twin().set_params(**self._checked_part("dcot").get_params())
         else:
             if self.__sklearn_is_fitted__():
@@ -376,6 +381,22 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
             dcot = self.dcot_._become(dcot)
         self._adopt(pipeline, dcot)
         return self
+
+    def _continued(self) -> TextPipeline:
+        """A copy of the fitted counter and weighting, whose parameters must be those of now."""
+        now, _ = self._new_parts()
+        made = TextPipeline(copy(self.counter_), copy(self.weighting_))
+        free = {name: getattr(now.counter, name) for name in _FREE}
+        made.counter.set_params(**free)
+        for before, after in ((made.counter, now.counter), (made.weighting, now.weighting)):
+            for name, value in after.get_params(deep=False).items():
+                old = getattr(before, name)
+                if name != "dtype" and not _same(old, value):  # that follows from the dtype of dcot
+                    raise InvalidParameterError(
+                        f"{name} was {old!r:.60} in the first call of partial_fit, and is now "
+                        f"{value!r:.60}: set it back, or learn all texts again in a new vectorizer"
+                    )
+        return made
 
     @classmethod
     def _of_fitted(cls, pipeline: TextPipeline, dcot: DCoT) -> Self:
@@ -812,6 +833,16 @@ def _owner(name: str) -> tuple[str, str]:
         f"DCoTVectorizer has no parameter {name!r}: it takes counter, weighting and dcot, and the "
         "parameters of TermCounter, TermWeighting and DCoT"
     )
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values of a parameter are equal. Copies of a callable object count as equal."""
+    if callable(one) or type(one) is not type(other):
+        return one is other or (type(one) is type(other) and not isinstance(one, FunctionType))
+    try:
+        return bool(one == other)
+    except (TypeError, ValueError):  # arrays and columns
+        return list(one) == list(other)
 
 
 def _refuse_other_results(options: dict[str, Any]) -> None:

@@ -315,6 +315,64 @@ def test_partial_fit_changes_no_copy(used):
     np.testing.assert_array_equal(fitted.moments.scatter, scatter)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"analyzer": "char"},
+        {"analyzer": lambda text: text.split()},
+        {"lowercase": False},
+        {"stop_words": ["oil"]},
+        {"vocabulary": ["oil"]},
+        {"max_features": 3},
+        {"weighting": "counts"},
+        {"norm": None},
+    ],
+)
+def test_partial_fit_refuses_other_terms_or_weights_than_before(changed):
+    model = DCoTVectorizer(analyzer=lambda text: text.split("x")).partial_fit(TEXTS[:3])
+    before = model.transform(TEXTS)
+    (name,) = changed
+    with pytest.raises(
+        dcot.errors.InvalidParameterError, match=f"{name.replace('weighting', 'scheme')} was"
+    ):
+        model.set_params(**changed).partial_fit(TEXTS[3:])
+    np.testing.assert_array_equal(model.transform(TEXTS), before)
+
+
+class _Words:
+    def __call__(self, text):
+        return text.split()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"analyzer": _Words()},
+        {"stop_words": np.array(["a", "the"])},
+        {"stop_words": {"a", "the"}},
+        {"vocabulary": ["wheat", "oil"]},
+        {"vocabulary": {"wheat": 0, "oil": 1}, "weighting": "bm25"},
+        {"vocabulary": np.array(["wheat", "oil"]), "ngram_range": (1, 2)},
+    ],
+)
+def test_partial_fit_goes_on_with_the_same_parameters(options, tmp_path):
+    model = DCoTVectorizer(**options).partial_fit(TEXTS[:3])
+    models = [model]
+    if not callable(options.get("analyzer")):
+        model.save(tmp_path / "model", keep_moments=True)
+        models.append(dcot.load(tmp_path / "model"))
+    for one in models:
+        one.set_params(noise=0.5, n_threads=1).partial_fit(TEXTS[3:])
+    np.testing.assert_array_equal(models[0].transform(TEXTS), models[-1].transform(TEXTS))
+
+
+def test_the_vocabulary_can_stop_growing():
+    model = DCoTVectorizer().partial_fit(TEXTS[:2])
+    known = list(model.vocabulary_)
+    model.set_params(grow_vocabulary=False).partial_fit(TEXTS[2:])
+    assert list(model.vocabulary_) == known
+
+
 def test_partial_fit_of_texts_does_not_copy_moments():
     model = DCoTVectorizer(vocabulary=["oil", "wheat", "corn"]).partial_fit(TEXTS[:3])
     scatter = model.dcot_._moments.scatter
