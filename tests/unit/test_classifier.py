@@ -815,6 +815,19 @@ def test_wrong_use():
         DCoTClassifier().fit(TEXTS, ["a", "b"] * 3, sample_weight=[1])
     with pytest.raises(DcotError, match="sample_weight must"):
         DCoTClassifier().fit(TEXTS, ["a", "b"] * 3, sample_weight="abc")
+
+
+@pytest.mark.parametrize("class_weight", [None, {"a": 1e-5, "b": 1e5}])
+def test_weights_that_are_far_apart_are_said(class_weight):
+    model, y = DCoTClassifier(class_weight=class_weight), ["a", "b"] * 3
+    weights = np.ones(6) if class_weight else [1e10, 1, 1, 1, 1, 0]
+    expected = "from 1e-05 to 1e\\+05" if class_weight else "from 1 to 1e\\+10"
+    with pytest.warns(UserWarning, match=expected) as found:
+        model.fit(TEXTS, y, sample_weight=weights)
+    assert found[0].filename == __file__
+    with pytest.warns(UserWarning, match=expected) as found:
+        model.refit(TEXTS, y, sample_weight=weights)
+    assert found[0].filename == __file__
     with pytest.raises(DcotError, match="single str"):
         DCoTClassifier().fit(TEXTS, ["a", "b"] * 3, unlabelled="zinc lead")
 

@@ -21,6 +21,7 @@ from dcot.classifier.labels import (
     Labels,
     check_distinct,
     check_enough,
+    warn_of_unequal,
     with_class_weights,
     without_duplicates,
     without_zeros,
@@ -374,6 +375,7 @@ def _prepare(
         learned = replace(labels, targets=np.vstack([labels.targets, seeds.targets]))
         label_weights = np.concatenate([counts, np.ones(len(seeds))])
     label_weights = with_class_weights(learned, label_weights, options.class_weight)
+    warn_of_unequal(label_weights)
     check_usable(options.estimator, labels, label_weights)
     judged = np.arange(len(first))
     if len(first) > MAX_SELECTION_LABELS:

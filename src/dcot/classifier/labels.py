@@ -22,6 +22,7 @@ Array = NDArray[Any]
 
 EXCLUSIVE = ("single", "soft")  # kinds of labels with exactly one class per document
 LEAST_WEIGHT = 1e-9  # of a class; and one over it is the largest
+MAX_RATIO = 1e8  # of weights; beyond it, leaving out a heavy document is lost in rounding
 SAME_VECTOR = 1e-4  # vectors of copies differ by less than this, relative to their length
 _SUM_TOLERANCE = 1e-3  # of the probabilities of a document
 
@@ -439,6 +440,19 @@ def _check_class_weights(class_weight: Mapping[Any, Any]) -> None:
                 f"class_weight of {name!r} must be a positive number, from {LEAST_WEIGHT:g} to "
                 f"{1 / LEAST_WEIGHT:g}, got {weight!r}: to leave out a class, leave out its labels"
             )
+
+
+def warn_of_unequal(weights: Array) -> None:
+    """Warn if some labelled documents hardly count against others."""
+    least, most = float(weights.min()), float(weights.max())
+    if most > MAX_RATIO * least:
+        warnings.warn(
+            f"the weights of the labelled documents (sample_weight times class_weight) are from "
+            f"{least:.2g} to {most:.2g}: with a ratio above {MAX_RATIO:.0e} the light ones hardly "
+            "count, and the estimate of the accuracy is not exact; give weights that are closer "
+            "together, or 0 to leave documents out",
+            stacklevel=5,
+        )
 
 
 def without_duplicates(
