@@ -567,6 +567,14 @@ def test_fit_transform_reads_documents_once():
     np.testing.assert_array_equal(frame.to_numpy(), features)
 
 
+def test_features_of_a_column_have_its_index():
+    column = pd.Series(TEXTS, index=range(100, 100 + len(TEXTS)))
+    model = DCoTClassifier().set_output(transform="pandas")
+    for frame in (model.fit_transform(column, LABELS), model.transform(column)):
+        assert frame.index.tolist() == column.index.tolist()
+        assert frame.columns.tolist() == model.get_feature_names_out().tolist()
+
+
 @pytest.mark.parametrize("kind", [list, np.array])
 def test_fit_transform_takes_what_fit_takes(kind):
     X, V = np.eye(6) + 1, np.random.default_rng(0).normal(size=(6, 3))

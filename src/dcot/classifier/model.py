@@ -316,7 +316,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         if vectors is not None and unlabelled is not None:
             n = len(documents) if isinstance(documents, Texts) else np.shape(documents)[0]
             vectors = vectors[:n]
-        return self.transform(documents, vectors=vectors)
+        return self._features(documents, vectors)
 
     def refit(
         self,
@@ -582,6 +582,10 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
         >>> model.transform(["opec"]).shape
         (1, 17)
         """
+        return self._features(documents, vectors)
+
+    def _features(self, documents: Any, vectors: Any) -> Any:
+        """As ``transform``, but always an array, whatever ``set_output`` says."""
         fitted, read = self._fitted(), self._read(documents, vectors)
         features = fitted.dcot.representation.transform(read.terms)
         if sp.issparse(features):
