@@ -229,7 +229,12 @@ def in_threads(
     first = list(zip(range(2), iterator, strict=False))
     pieces = chain((piece for _, piece in first), iterator)
     if n_threads == 1 or len(first) < 2:
-        yield from map(work, pieces)
+        try:
+            yield from map(work, pieces)
+        except SystemError as error:  # of numba, if Ctrl-C comes while it makes its results
+            if _interrupted(error):
+                raise KeyboardInterrupt from None
+            raise
         return
     with ThreadPoolExecutor(n_threads, thread_name_prefix="dcot-text") as pool:
         pending: deque[Future[Out]] = deque()
@@ -239,6 +244,13 @@ def in_threads(
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether an error, or one of its causes, is an interrupt."""
+    return error is not None and (
+        isinstance(error, KeyboardInterrupt) or _interrupted(error.__cause__)
+    )
 
 
 class Pool(Generic[Out]):

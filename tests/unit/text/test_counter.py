@@ -390,3 +390,14 @@ def test_terms_that_do_not_fit_in_memory(monkeypatch):
     monkeypatch.setattr("dcot.text.kernels_bytes.character_ngrams", no_memory)
     with pytest.raises(OutOfMemoryError, match="use shorter n-grams"):
         TermCounter(analyzer="char", ngram_range=(1, 1000)).fit(TEXTS)
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_an_interrupt_of_a_kernel_is_an_interrupt(interrupted):
+    def kernel(_):  # numba hides what a signal raises while it makes arrays of the results
+        cause = SystemError("inner")
+        cause.__cause__ = KeyboardInterrupt() if interrupted else None
+        raise SystemError("returned a result with an exception set") from cause
+
+    with pytest.raises(KeyboardInterrupt if interrupted else SystemError):
+        list(counting.in_threads(kernel, [1], n_threads=1))
