@@ -388,3 +388,13 @@ def test_prototypes_in_lists_of_different_lengths():
 def test_partial_fit_says_why_it_is_not_there():
     with pytest.raises(NotAvailableError, match="set squash='identity' or n_layers=1"):
         DCoT(squash="tanh").partial_fit(COUNTS)
+
+
+@pytest.mark.parametrize("kind", [sp.coo_array, sp.csr_array])
+def test_a_sparse_row_is_no_matrix(kind):
+    row, blocks = kind(np.array([1.0, 0, 2])), [sp.csr_array(COUNTS), kind(np.ones(3))]
+    with pytest.raises(DcotError, match="dimension"):
+        TermWeighting().fit(row)
+    for wrong in (row, blocks):
+        with pytest.raises(DcotError):
+            DCoT().fit(wrong)

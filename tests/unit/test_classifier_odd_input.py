@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from dcot import DCoT, DCoTClassifier, DCoTVectorizer, load
+from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer, load
 from dcot.classifier.labels import read_labels
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 
@@ -565,6 +565,12 @@ def test_fit_transform_reads_documents_once():
     np.testing.assert_array_equal(features, model.transform(TEXTS))
     frame = model.set_output(transform="pandas").fit_transform(iter(TEXTS), LABELS)
     np.testing.assert_array_equal(frame.to_numpy(), features)
+
+
+@pytest.mark.parametrize("y", [3, np.int8(3), np.float64(0.5), np.array(3)])
+def test_one_number_is_no_labels(y):
+    with pytest.raises(DcotError, match=r"expected a sequence|one or two dimensions"):
+        DCoTClassifier().fit(TEXTS, y)
 
 
 def test_features_of_a_column_have_its_index():

@@ -132,12 +132,12 @@ def label_values(y: Any) -> list[Any] | Array:
         y = _unmasked(y)
     if isinstance(y, np.ndarray) or hasattr(y, "columns"):
         return _array_values(np.asarray(y))
-    for method in ("to_pylist", "to_list", "tolist"):  # Arrow, polars and pandas
-        if hasattr(y, method):
-            return list(getattr(y, method)())
-    if hasattr(y, "__array__"):
-        return _array_values(np.asarray(y))
     try:
+        for method in ("to_pylist", "to_list", "tolist"):  # Arrow, polars and pandas
+            if hasattr(y, method):
+                return list(getattr(y, method)())
+        if hasattr(y, "__array__"):
+            return _array_values(np.asarray(y))
         return list(y)
     except TypeError:
         raise InvalidTypeError(

@@ -106,6 +106,11 @@ def check_indices(X: Any) -> None:
     SciPy does not check them when a matrix is created or when its arrays are replaced. Neighbours
     are compared, not subtracted: differences of large or unsigned integers wrap around.
     """
+    if X.ndim != 2:
+        raise InvalidInputError(
+            f"expected a matrix, documents × terms, got a sparse array with {X.ndim} dimension: "
+            "make a row of it with X.reshape(1, -1)"
+        )
     if X.format == "coo":
         for name, entries, size in zip(("rows", "columns"), X.coords, X.shape, strict=True):
             _check_range(name, entries, size, len(X.data))

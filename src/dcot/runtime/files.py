@@ -45,12 +45,15 @@ def as_path(path: Any) -> Path:
     """Return a path; raise an error if the value is not a path."""
     try:
         found = os.fsdecode(path)
+        possible = "\0" not in found and bool(os.fsencode(found))
     except TypeError:
         raise InvalidTypeError(
             f"path must be a string or a pathlib.Path, got {type(path).__name__}"
         ) from None
-    if not found or "\0" in found:
-        raise InvalidParameterError(f"path must name a file or folder, got {found!r}")
+    except UnicodeError:  # half a character, or one that this system has no bytes for
+        possible = False
+    if not possible:
+        raise InvalidParameterError(f"path must name a file or folder, got {path!r}")
     return Path(found)
 
 

@@ -61,7 +61,7 @@ def test_nothing_there(tmp_path):
     for path in (3, None):
         with pytest.raises(DcotError, match="path must be"):
             dcot.load(path)
-    for path in ("", "a\0b"):
+    for path in ("", "a\0b", "a\ud800b"):
         with pytest.raises(DcotError, match="path must name"):
             dcot.load(path)
 
