@@ -134,8 +134,10 @@ def _column(names: list[str], column: str | None) -> str:
     if column is None:
         column = "text" if "text" in names else names[0] if len(names) == 1 else None
     if column is None or column not in names:
+        shown = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
         raise InvalidInputError(
-            f"which of the columns {names} has the texts? Name it, as in column={names[0]!r}"
+            f"which of the columns {shown} has the texts? Name it, as in column='body'; if the "
+            "columns are terms, give the array, as in frame.to_dask_array(lengths=True)"
         )
     return column
 

@@ -151,6 +151,17 @@ def test_dataframes_and_series():
         on_dask.fit(vectorizer(), frame.rename(columns={"text": "body"}), cluster="threads")
 
 
+@pytest.mark.parametrize("width", [0, 50])
+def test_a_frame_of_numbers_is_to_be_an_array(width):
+    import dask.dataframe as dd
+    import pandas as pd
+
+    frame = dd.from_pandas(pd.DataFrame(np.ones((9, width))), npartitions=2)
+    with pytest.raises(InvalidInputError, match=r"to_dask_array\(lengths=True\)$") as found:
+        on_dask.fit(DCoT(), frame, cluster="threads")
+    assert len(str(found.value)) < 300
+
+
 def sparse_array():
     blocks = [X[:150], X[150:150], X[150:400]]
     made = [da.from_delayed(delayed(b), b.shape, dtype=b.dtype) for b in blocks]
