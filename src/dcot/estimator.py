@@ -6,9 +6,10 @@ import numbers
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from types import MethodType
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,6 +60,7 @@ from dcot.stream.passes import read_blocks
 from dcot.stream.writing import fingerprint, write_features
 
 Array = NDArray[Any]
+Model = TypeVar("Model", bound=TransformerMixin)
 
 # What to do about parameters that a model folder cannot hold.
 _SAVING_ADVICE = {
@@ -126,6 +128,30 @@ def available_with(check: Callable[[Any], object]) -> Callable[[Callable[..., An
     scikit-learn's ``available_if`` would replace the error, and its advice, by one of its own.
     """
     return lambda method: _Available(method, check)
+
+
+def documents_by_name(name: str) -> Callable[[type[Model]], type[Model]]:
+    """Let ``transform`` and ``fit_transform`` of a class take the documents by their name.
+
+    scikit-learn wraps these methods for ``set_output``, in a function that calls them X.
+    """
+
+    def changed(cls: type[Model]) -> type[Model]:
+        for method in ("transform", "fit_transform"):
+            setattr(cls, method, _by_name(getattr(cls, method), name))
+        return cls
+
+    return changed
+
+
+def _by_name(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @wraps(method)
+    def called(self: Any, *documents: Any, **others: Any) -> Any:
+        if not documents and name in others:
+            documents = (others.pop(name),)
+        return method(self, *documents, **others)
+
+    return called
 
 
 class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):

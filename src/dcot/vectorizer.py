@@ -21,6 +21,7 @@ from dcot.errors import InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import (
     DCoT,
     available_with,
+    documents_by_name,
     is_sparse,
     moments_suffice,
     refuse_sparse_frame,
@@ -72,6 +73,7 @@ _FREE = ("grow_vocabulary", "n_threads")
 _PARTS: dict[str, type[Any]] = {"counter": TermCounter, "weighting": TermWeighting, "dcot": DCoT}
 
 
+@documents_by_name("raw_documents")
 class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     """Convert texts to dCoT features: count terms, weight the counts, apply ``DCoT``.
 

@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import estimator_checks
 
 import dcot
-from dcot import DCoT, DcotError, DCoTVectorizer
+from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer
 from dcot.stream import Repeatable
 from dcot.text import TermCounter, TermWeighting
 
@@ -540,3 +540,18 @@ def test_langchain_gets_a_fitted_vectorizer():
     for wrong in ("model", DCoT(), DCoTVectorizer()):
         with pytest.raises(DcotError, match=r"expected a DCoTVectorizer|not fitted"):
             langchain_embeddings(wrong)
+
+
+@pytest.mark.parametrize("container", ["default", "pandas"])
+def test_documents_by_name(container):
+    vectorizer = DCoTVectorizer(n_prototypes=3).set_output(transform=container)
+    classifier = DCoTClassifier().set_output(transform=container)
+    labels = ["oil", "oil", "wheat", "wheat", None, None, None]
+    for model, name, more in (
+        (vectorizer, "raw_documents", {}),
+        (classifier, "documents", {"y": labels}),
+    ):
+        found = model.fit_transform(**{name: TEXTS}, **more)
+        np.testing.assert_array_equal(found, model.transform(**{name: TEXTS}))
+        np.testing.assert_array_equal(found, model.transform(TEXTS))
+        np.testing.assert_array_equal(found, model.transform(X=TEXTS))  # as scikit-learn calls it

@@ -60,7 +60,7 @@ from dcot.embedding.vectors import (
     source_of,
 )
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
-from dcot.estimator import DCoT, refuse_sparse_frame, validated
+from dcot.estimator import DCoT, documents_by_name, refuse_sparse_frame, validated
 from dcot.explain import Meaning, Readable, Reader
 from dcot.persistence import Contents
 from dcot.persistence.contents import setting
@@ -76,6 +76,7 @@ Array = NDArray[Any]
 _CLASSIFY = object()  # predict: classify documents without known terms like any other
 
 
+@documents_by_name("documents")
 class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, BaseEstimator):
     """Classify documents with few labels and many unlabelled documents.
 
