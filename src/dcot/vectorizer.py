@@ -43,6 +43,7 @@ from dcot.stream import LocalPasses, Once, Passes, Repeatable
 from dcot.stream.writing import fingerprint, write_features
 from dcot.text import TermCounter, TermWeighting
 from dcot.text.inputs import as_text_source, as_texts, batches
+from dcot.text.options import check_parameters
 from dcot.text.pipeline import TEXT_ADVICE, TextPipeline, fit_texts
 from dcot.text.weighting import as_dicts, strongest, weight_of_meaning
 
@@ -196,6 +197,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     def _new_parts(self) -> tuple[TextPipeline, DCoT]:
         """New unfitted parts with the current parameters."""
         counter, weighting, dcot = (self._checked_part(name) for name in _PARTS)
+        check_parameters(counter.get_params(deep=False))
         if np.dtype(counter.dtype).kind != "f":
             # counts in the precision of the computation; integers would be converted to float64
             counter.set_params(dtype=precision(dcot.dtype, np.float32).type)

@@ -430,6 +430,8 @@ def test_a_second_fit_leaves_nothing_of_the_first():
         (lambda: DCoTVectorizer(noise=1.0).fit(TEXTS), "noise must be"),
         (lambda: DCoTVectorizer().transform(TEXTS), "not fitted"),
         (lambda: DCoTVectorizer(dtype="int8").fit(TEXTS), "dtype must be"),
+        (lambda: DCoTVectorizer(dtype={"x": [1]}).fit(TEXTS), "dtype must be"),
+        (lambda: DCoTVectorizer(counter=TermCounter(dtype="x")).fit(TEXTS), "dtype must be"),
         (lambda: DCoTVectorizer(weighting="x").fit(TEXTS), "scheme must be"),
     ],
 )

@@ -159,7 +159,7 @@ def precision(wanted: Any, given: Any) -> Any:
         return np.dtype(np.float64 if double else np.float32)
     try:
         dtype = np.dtype(wanted)
-    except TypeError:
+    except (TypeError, ValueError):
         dtype = np.dtype(object)
     if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise InvalidParameterError(f"dtype must be 'float32', 'float64' or None, got {wanted!r}")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 
 from dcot.core.options import as_number, check_flag, check_integer, check_number
 from dcot.embedding.vectors import Embedding, as_encoder, no_encoder, source_of
@@ -19,6 +19,7 @@ from dcot.errors import (
     InvalidParameterError,
     InvalidTypeError,
     NotAvailableError,
+    not_fitted,
 )
 from dcot.persistence import Contents
 from dcot.persistence.saving import Saveable
@@ -421,6 +422,8 @@ class SearchIndex(Saveable):
         if fitted is not None:
             return fitted
         documents = batch.matrix if batch.texts is None else batch.texts
+        if isinstance(self.model, ClassifierMixin):  # it learns from labels
+            raise not_fitted(self.model)
         if self.model is not None:
             return clone(self.model).fit(documents)  # type: ignore[no-any-return]
         return None if batch.texts is None else DCoTVectorizer(**RETRIEVAL).fit(documents)

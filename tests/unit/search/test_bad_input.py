@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dcot import DcotError, DCoTVectorizer, SearchIndex
+from dcot import DCoTClassifier, DcotError, DCoTVectorizer, SearchIndex
 from dcot.errors import InvalidInputError, InvalidTypeError, NotAvailableError
 
 TEXTS = ["crude oil prices", "opec oil output", "wheat harvest", "wheat and corn prices"]
@@ -243,3 +243,8 @@ def test_an_array_of_one_value_is_none_of_documents(index, value):
 def test_a_function_of_one_value_is_no_filter(index):
     with pytest.raises(InvalidTypeError, match="metadata of a document as a whole"):
         index.search("oil", where={"year": lambda year: year > 1990})
+
+
+def test_a_classifier_has_to_be_fitted_before():
+    with pytest.raises(DcotError, match="DCoTClassifier instance is not fitted"):
+        SearchIndex(DCoTClassifier()).add(["crude oil", "wheat"])
