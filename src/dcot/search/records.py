@@ -217,7 +217,13 @@ def _plain(entry: Any, place: int) -> Metadata:
             f"metadata[{place}] cannot be written as JSON ({error}): use strings, numbers, lists "
             "and dicts, and None for missing values"
         ) from None
-    return json.loads(text)  # type: ignore[no-any-return]
+    found: dict[str, Any] = json.loads(text)
+    if len(found) < len(entry):
+        raise InvalidInputError(
+            f"metadata[{place}] has keys that are the same in JSON, such as 1 and '1': "
+            f"{list(entry)!s:.80}; keys are strings there, so give each value one of its own"
+        )
+    return found
 
 
 def _from_numpy(value: Any) -> Any:

@@ -248,3 +248,9 @@ def test_a_function_of_one_value_is_no_filter(index):
 def test_a_classifier_has_to_be_fitted_before():
     with pytest.raises(DcotError, match="DCoTClassifier instance is not fitted"):
         SearchIndex(DCoTClassifier()).add(["crude oil", "wheat"])
+
+
+@pytest.mark.parametrize("entry", [{1: "a", "1": "b"}, {None: 1, "null": 2}])
+def test_keys_of_metadata_that_would_become_one(entry):
+    with pytest.raises(InvalidInputError, match=r"metadata\[1\] has keys that are the same"):
+        SearchIndex().add(TEXTS[:2], metadata=[{}, entry])
