@@ -3,51 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcot.errors import InvalidInputError
+from dcot.core.options import check_integer
+from dcot.errors import InvalidInputError, InvalidTypeError
+from dcot.search.results import Hits
 
-Judgements = Mapping[Hashable, float]
+Ranking = Sequence[Hashable] | Hits
+Judgements = Mapping[Any, float]
 
 
-def ndcg(ranked: Sequence[Hashable], relevant: Judgements, k: int = 10) -> float:
+def ndcg(ranked: Ranking, relevant: Judgements, k: int = 10) -> float:
     """Normalised discounted cumulative gain of the first ``k`` documents; the gain is the grade.
 
     Parameters
     ----------
-    ranked : ids, the best first
+    ranked : ids, the best first, or the hits of a search
     relevant : grades of the relevant documents by id; other documents have grade 0
+
+    Raises
+    ------
+    InvalidInputError
+        If an id is ranked twice.
+    InvalidTypeError
+        If ``relevant`` is not a mapping.
+    InvalidParameterError
+        If ``k`` is not a positive integer.
 
     Examples
     --------
     >>> round(ndcg(["a", "x", "b"], {"a": 1, "b": 1}), 3)
     0.92
     """
+    check_integer("k", k)
+    ids = _checked_ids(ranked, relevant)
     grades = sorted((grade for grade in relevant.values() if grade > 0), reverse=True)[:k]
     if not grades:
         return 0.0
     discounts = 1.0 / np.log2(np.arange(2, k + 2))
-    gains = [max(float(relevant.get(name, 0.0)), 0.0) for name in ranked[:k]]
+    gains = [max(float(relevant.get(name, 0.0)), 0.0) for name in ids[:k]]
     return float(discounts[: len(gains)] @ gains / (discounts[: len(grades)] @ grades))
 
 
-def average_precision(ranked: Sequence[Hashable], relevant: Judgements) -> float:
+def average_precision(ranked: Ranking, relevant: Judgements) -> float:
     """Mean precision at the ranks of the relevant documents; 0 for those that are not found.
+
+    Parameters and errors are those of ``ndcg``.
 
     Examples
     --------
     >>> round(average_precision(["a", "x", "b"], {"a": 1, "b": 2}), 3)
     0.833
     """
+    ids = _checked_ids(ranked, relevant)
     wanted = {name for name, grade in relevant.items() if grade > 0}
     found, total = 0, 0.0
-    for place, name in enumerate(ranked, start=1):
+    for place, name in enumerate(ids, start=1):
         if name in wanted:
             found += 1
             total += found / place
     return total / len(wanted) if wanted else 0.0
+
+
+def _checked_ids(ranked: Ranking, relevant: Judgements) -> list[Any]:
+    if not isinstance(relevant, Mapping):
+        raise InvalidTypeError(
+            f"relevant must be a mapping from ids to grades, got {type(relevant).__name__}: for a "
+            "list of ids, give dict.fromkeys(ids, 1)"
+        )
+    ids = ranked.ids if isinstance(ranked, Hits) else list(ranked)
+    if len(set(ids)) < len(ids):  # it would count twice, and the result be above 1
+        twice = next(name for place, name in enumerate(ids) if name in ids[:place])
+        raise InvalidInputError(
+            f"ranked has the id {twice!r:.80} twice: keep the first, as in list(dict.fromkeys(ids))"
+        )
+    return ids
 
 
 def paired_p_value(

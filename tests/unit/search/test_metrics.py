@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ttest_rel
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from dcot import DcotError
+from dcot import DcotError, SearchIndex
 from dcot.search.metrics import average_precision, ndcg, paired_p_value
 
 
@@ -48,3 +48,15 @@ def test_p_values():
     for left, right in (([], []), ([1.0, 0.5], [1.0])):
         with pytest.raises(DcotError):
             paired_p_value(left, right)
+
+
+def test_rankings_that_would_be_measured_wrongly():
+    hits = SearchIndex().add(["crude oil", "opec"], ids=["a", "b"]).search("oil")
+    for measure in (ndcg, average_precision):
+        assert measure(hits, {"a": 1}) == 1.0
+        with pytest.raises(DcotError, match="the id 'a' twice"):  # it would count twice
+            measure(["a", "b", "a"], {"a": 1})
+        with pytest.raises(DcotError, match=r"dict\.fromkeys\(ids, 1\)"):
+            measure(["a"], {"a"})
+    with pytest.raises(DcotError, match="k must be"):
+        ndcg(["a"], {"a": 1}, k=-1)
