@@ -99,6 +99,9 @@ def load_table(
     split: str | None = None,
     test_share: float = 0.0,
     quote: str | None = '"',
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    errors: str = "strict",
 ) -> Corpus:
     """A table of documents: ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``.
 
@@ -117,6 +120,12 @@ def load_table(
         `load_folder`.
     quote : str or None
         The quotation mark of ``.csv`` and ``.tsv``; None if marks are part of the text.
+    separator : str, optional
+        What is between columns; by default a comma for ``.csv`` and a tab for ``.tsv``.
+    encoding : str
+        Encoding of all files except ``.parquet``.
+    errors : {"strict", "replace"}
+        What happens to bytes that cannot be decoded.
 
     Raises
     ------
@@ -124,7 +133,8 @@ def load_table(
         If there is no such file, or it cannot be read.
     InvalidParameterError
         If the ending of the file is unknown, a column is missing, ``test_share`` is out of
-        range or given together with ``split``, or the split has other values.
+        range or given together with ``split``, the split has other values, or the separator or
+        the encoding is none.
 
     Examples
     --------
@@ -158,7 +168,7 @@ def load_table(
     if not columns or not all(isinstance(name, str) for name in columns):
         raise InvalidParameterError(f"text must be the name of a column, or several, got {text!r}")
     others = [name for name in (label, split) if name is not None]
-    options = ReadOptions(columns, quote=quote, missing="")
+    options = ReadOptions(columns, encoding, errors, separator, quote, missing="")
     try:
         rows = read_rows(file, _KINDS[ending], options, others)
         read = [[_cell(value, str(path)) for value in row] for row in rows]

@@ -184,3 +184,17 @@ def test_options_of_tables_are_checked(tmp_path, options):
     (tmp_path / "a.csv").write_text("text\nab\n")
     with pytest.raises(DcotError):
         load_table(tmp_path / "a.csv", **{"text": "text", **options})
+
+
+def test_what_the_errors_of_a_table_advise_is_possible(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes("text;label\nübel;a\ngut;b\n".encode("latin-1"))
+    with pytest.raises(DatasetError, match="separator=';'"):
+        load_table(path, text="text")
+    with pytest.raises(DatasetError, match=r"encoding='latin-1'.*errors='replace'"):
+        load_table(path, text="text", separator=";")
+    read = {"text": "text", "label": "label", "separator": ";"}
+    assert load_table(path, encoding="latin-1", **read).texts == ["übel", "gut"]
+    assert load_table(path, errors="replace", **read).texts == ["\ufffdbel", "gut"]
+    with pytest.raises(InvalidParameterError, match="errors must be"):
+        load_table(path, errors="ignore", **read)
