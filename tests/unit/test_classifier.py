@@ -817,6 +817,12 @@ def test_wrong_use():
         DCoTClassifier().fit(TEXTS, ["a", "b"] * 3, sample_weight="abc")
 
 
+def test_the_weight_of_no_class_is_named():
+    model = DCoTClassifier(class_weight={"a": 2, "bb": 3})
+    with pytest.raises(DcotError, match=r"class_weight has \['bb'\], and the classes are"):
+        model.fit(TEXTS, ["a", "b"] * 3)
+
+
 @pytest.mark.parametrize("class_weight", [None, {"a": 1e-5, "b": 1e5}])
 def test_weights_that_are_far_apart_are_said(class_weight):
     model, y = DCoTClassifier(class_weight=class_weight), ["a", "b"] * 3

@@ -428,8 +428,13 @@ def with_class_weights(labels: Labels, weights: Array, class_weight: Any) -> Arr
     _check_class_weights(class_weight)
     try:
         return np.asarray(weights * compute_sample_weight(class_weight, labels.classes[codes]))
-    except ValueError as error:
-        raise InvalidParameterError(str(error)) from error
+    except ValueError as error:  # scikit-learn's names the classes without a weight
+        names = labels.classes.tolist()
+        unknown = [name for name in class_weight if name not in names]
+        raise InvalidParameterError(
+            f"class_weight has {unknown!s:.80}, and the classes are {names!s:.200}: name classes "
+            "only; those that are not named have weight 1"
+        ) from error
 
 
 def _check_class_weights(class_weight: Mapping[Any, Any]) -> None:
