@@ -44,6 +44,14 @@ def wait_for_next(page, before):
     )
 
 
+def first_predictions(page, running, corpus):
+    """Four labels, and the page with a prediction."""
+    running.session.label({row: corpus[1][row] for row in (0, 1, 4, 5)}, "random")
+    wait(lambda: running.session.learned.snapshot)
+    page.goto(running.address)
+    page.locator(".prediction b").wait_for(timeout=90_000)
+
+
 def test_the_whole_loop_by_keyboard_alone(page, command, tmp_path):
     texts, _ = texts_and_topics()
     rows = "".join(f'"{text}"\n' for text in texts)
@@ -192,12 +200,37 @@ def test_two_tabs_do_not_overwrite_each_other(page, browser, serving):
     wait(lambda: running.session.labels[row] == "oil")
 
 
+def test_look_alikes_of_a_document_that_is_gone_are_not_shown(page, serving, corpus):
+    running = serving(classes=("oil", "grain"))
+    first_predictions(page, running, corpus)
+    asked = []
+    page.route("**/api/alike*", lambda route: asked.append(route))
+    before = shown(page)
+    page.keyboard.press("l")
+    wait(lambda: page.wait_for_timeout(50) or asked)
+    page.keyboard.press("2")
+    wait_for_next(page, before)
+    with page.expect_response("**/api/alike*"):
+        asked[0].continue_()
+    page.wait_for_timeout(100)
+    assert page.locator(".text").is_visible()
+    assert page.locator(".pick").count() == 0  # Enter would give them a class of another document
+
+
+def test_enter_on_a_button_beside_look_alikes_is_for_the_button(page, serving, corpus):
+    running = serving(classes=("oil", "grain"))
+    first_predictions(page, running, corpus)
+    page.keyboard.press("l")
+    page.locator(".pick").first.wait_for()
+    page.get_by_role("button", name="Back").focus()
+    page.keyboard.press("Enter")
+    page.locator(".text").wait_for()
+    assert len(running.session.labels) == 4
+
+
 def test_look_alikes_are_labelled_together(page, serving, corpus):
     running = serving(classes=("oil", "grain"))
-    running.session.label({row: corpus[1][row] for row in (0, 1, 4, 5)}, "random")
-    wait(lambda: running.session.learned.snapshot)
-    page.goto(running.address)
-    page.locator(".prediction b").wait_for(timeout=90_000)
+    first_predictions(page, running, corpus)
     page.keyboard.press("l")
     page.locator(".pick").first.wait_for()
     count = page.locator(".pick").count()

@@ -108,12 +108,16 @@ export function labelView(root, outbox) {
 
   async function showAlike() {
     if (!current) return;
-    const answer = await get("/alike", { id: current.id, n: 12 });
+    const { id } = current;
+    const answer = await get("/alike", { id, n: 12 });
+    if (left || current?.id !== id) return; // another document is shown by now
     const documents = answer.documents.filter((one) => !done.has(one.id));
     if (!documents.length) return announce("There are no unlabelled documents like this one.");
     alike = { documents: [current, ...documents], name: answer.class, kept: new Set([current.id, ...documents.map((one) => one.id)]) };
     showAlikes();
   }
+
+  const lookAlikes = () => showAlike().catch(() => announce("The look-alikes could not be fetched."));
 
   function labelTogether(name) {
     const chosen = alike.documents.filter((one) => alike.kept.has(one.id));
@@ -213,7 +217,7 @@ export function labelView(root, outbox) {
       h("span", {}, h("i", { style: { background: "rgb(var(--for) / .4)" } }), `for ${best.name}`),
       h("span", {}, h("i", { style: { background: "rgb(var(--against) / .4)" } }), `for ${current.predictions[1].name}`));
     return h("div.actions", {}, action("↵", "Accept", () => best && choose(best.name), !best), action("s", "Skip", () => choose("")),
-      action("u", "Undo", undo, !past.length), action("l", "Look-alikes", showAlike, state.phase !== "ready"), legend || "");
+      action("u", "Undo", undo, !past.length), action("l", "Look-alikes", lookAlikes, state.phase !== "ready"), legend || "");
   }
 
   function nothing() {
@@ -250,18 +254,18 @@ export function labelView(root, outbox) {
   function onkey(event) {
     if (event.metaKey || event.ctrlKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (event.target.matches("input, textarea, select")) return;
-    const onButton = event.target.matches("button, a");
+    const onButton = event.target.matches("button:not(.pick), a"); // Enter is for it
     const place = KEYS.indexOf(event.key);
     const names = keyed();
     if (place >= 0 && place < names.length) choose(names[place]);
     else if (alike && (event.key === "Escape" || event.key === "Backspace")) { alike = null; showDocument(); }
     else if (alike && event.key.startsWith("Arrow")) moveFocus(event.key === "ArrowRight" || event.key === "ArrowDown" ? 1 : -1);
-    else if (alike && event.key === "Enter" && alike.name) labelTogether(alike.name);
+    else if (alike && event.key === "Enter" && !onButton && alike.name) labelTogether(alike.name);
     else if (!alike && event.key === "Enter" && !onButton && current?.predictions[0]) choose(current.predictions[0].name);
     else if (event.key === "s" && !alike) choose("");
     else if (event.key === "u") undo();
     else if (event.key === "c" || event.key === "/") type();
-    else if (event.key === "l" && !alike) showAlike();
+    else if (event.key === "l" && !alike) lookAlikes();
     else return;
     event.preventDefault();
   }
