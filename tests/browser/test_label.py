@@ -242,6 +242,39 @@ def test_look_alikes_are_labelled_together(page, serving, corpus):
     wait(lambda: len(running.session.labels) == 4)
 
 
+def test_one_of_the_look_alikes_was_labelled_meanwhile(page, serving, corpus):
+    running = serving(classes=("oil", "grain"))
+    first_predictions(page, running, corpus)
+    page.keyboard.press("l")
+    page.locator(".pick").first.wait_for()
+    texts = page.locator(".pick .snippet").all_inner_texts()
+    row = running.session.documents.texts.index(texts[3])
+    running.session.label({row: "other"}, "random")
+    page.keyboard.press("Enter")
+    page.locator("#banner").get_by_text(f"“{texts[3]}” is now labelled “other”").wait_for()
+    wait(lambda: len(running.session.labels) == 4 + len(texts))  # all the others are saved
+    assert running.session.labels[row] == "other"
+
+
+def test_each_conflict_is_asked_about(page, serving):
+    running = serving(classes=("oil", "grain"))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    asked, texts = [], []
+    page.route("**/api/labels", lambda route: asked.append(route))
+    for _ in range(2):
+        texts.append(shown(page))
+        page.keyboard.press("1")
+        wait_for_next(page, texts[-1])
+    rows = [running.session.documents.texts.index(text) for text in texts]
+    running.session.label(dict.fromkeys(rows, "grain"), "random")
+    page.unroute("**/api/labels")
+    for text, row in zip(texts, rows, strict=True):
+        page.locator("#banner").get_by_text(text).wait_for()
+        page.get_by_role("button", name="Make it “oil”").click()
+        wait(lambda row=row: running.session.labels[row] == "oil")
+
+
 def test_seed_words_lead_to_documents(page, serving):
     running = serving()
     page.goto(running.at("/seeds"))

@@ -32,6 +32,7 @@ from dcot.web.space import propose, ranked_by, unknown_words
 VIEWS = ("/", "/label", "/seeds", "/progress", "/doubtful")
 SHOWN_CLASSES = 9  # with a probability, for one document
 MAX_IMPORT_BYTES = 64 << 20
+BEGINNING = 60  # characters of a document that say which one it is
 
 _ID = text(1000, 1)
 _CLASS = text(MAX_NAME, 1)
@@ -55,7 +56,10 @@ class LabelApi:
             {"id": _ID, "label": nullable(text(MAX_NAME))}, expected=nullable(text(MAX_NAME))
         )
         session, then_state = self.session, self._then_state
-        conflict = {409: "Labelled meanwhile; `current` is the label it has"}
+        conflict = {
+            409: "Document `id`, which begins with `text`, was labelled meanwhile; `current` is "
+            "the label it has"
+        }
         missing = {404: "No such document"}
         return [
             Operation("/state", "Counts, classes, and what the server is doing", self.state),
@@ -244,6 +248,7 @@ class LabelApi:
                 409,
                 "this document was labelled meanwhile, perhaps in another tab",
                 id=self.session.documents.ids[conflict.row],
+                text=_beginning(self.session.documents.texts[conflict.row]),
                 current=current,
             ) from conflict
         return {"labelled": len(self.session.labels), "notice": notice}
@@ -323,6 +328,11 @@ class LabelApi:
         assert space is not None
         marks = dict.fromkeys(space.columns(words), 1.0)
         return space.pieces(self.session.documents.texts[row][:400], marks)
+
+
+def _beginning(text: str) -> str:
+    words = " ".join(text[: 5 * BEGINNING].split())
+    return words if len(words) <= BEGINNING else f"{words[:BEGINNING]} …"
 
 
 _EXPORTS: dict[str, tuple[formats.Format, str, str]] = {

@@ -48,6 +48,13 @@ export class Outbox {
     this.send();
   }
 
+  /** One of several documents may be in the way of the others, which are sent again without it. */
+  refuse(error, request) {
+    const others = error.status === 409 ? request.changes.filter((one) => one.id !== error.body.id) : [];
+    if (others.length) this.queue.unshift({ ...request, changes: others });
+    this.conflict(error, { ...request, changes: request.changes.filter((one) => !others.includes(one)) });
+  }
+
   async send() {
     if (this.sending) return;
     this.sending = true;
@@ -58,7 +65,7 @@ export class Outbox {
         this.saved(answer);
       } catch (error) {
         const refused = error instanceof ApiError && [400, 404, 409, 422].includes(error.status);
-        if (refused) this.conflict(error, this.queue.shift());
+        if (refused) this.refuse(error, this.queue.shift());
         else {
           this.waiting(error);
           await new Promise((done) => setTimeout(done, 1500));

@@ -35,16 +35,17 @@ export const outbox = new Outbox({
     showStatus();
   },
   conflict(error, request) {
-    const wanted = request.changes[0];
     if (error.status !== 409) {
       banner(`Not saved: ${error.message}`);
       return;
     }
-    const current = error.body.current;
-    const now = current === null ? "no longer has a label" : `is now labelled “${current || "skipped"}”`;
-    banner(`A document ${now}: somebody changed it, perhaps in another tab.`, {
-      action: `Make it “${wanted.label || "skipped"}”`,
-      onaction: () => outbox.add({ ...request, changes: [{ ...wanted, id: error.body.id, expected: current }] }),
+    const [wanted] = request.changes;
+    const { current, text } = error.body;
+    const now = current === null ? "no longer has a label" : current ? `is now labelled “${current}”` : "is now skipped";
+    ask({
+      text: `${text ? `The document “${text}”` : "An empty document"} ${now}: somebody changed it, perhaps in another tab.`,
+      action: wanted.label === null ? "Remove its label" : wanted.label ? `Make it “${wanted.label}”` : "Skip it",
+      onaction: () => outbox.add({ ...request, changes: [{ ...wanted, expected: current }] }),
     });
   },
 });
@@ -55,15 +56,25 @@ window.addEventListener("beforeunload", (event) => {
 
 // -- the bar at the top ----------------------------------------------------------------------
 
-function banner(text, { notice = false, action = "", onaction = () => {} } = {}) {
-  const act = action && h("button", { onclick: () => (hideBanner(), onaction()) }, action);
+const questions = []; // asked one after the other, and again after a message that took their place
+
+function ask(question) {
+  questions.push(question);
+  hideBanner();
+}
+
+function banner(text, { notice = false, action = "", onaction = () => {}, onclose = hideBanner } = {}) {
+  const act = action && h("button", { onclick: () => (onclose(), onaction()) }, action);
   $("banner").className = notice ? "banner notice" : "banner";
-  $("banner").replaceChildren(h("span", {}, text), act || "", h("button", { onclick: hideBanner }, "Close"));
+  $("banner").replaceChildren(h("span", {}, text), act || "", h("button", { onclick: onclose }, "Close"));
   $("banner").hidden = false;
 }
 
+/** Hide a message; the question that waits for an answer is shown in its place. */
 function hideBanner() {
-  $("banner").hidden = true;
+  const [question] = questions;
+  $("banner").hidden = !question;
+  if (question) banner(question.text, { ...question, onclose: () => (questions.shift(), hideBanner()) });
 }
 
 function showStatus() {
