@@ -240,7 +240,8 @@ class Session:
     def next_rows(
         self, tab: str, k: int, keep: Sequence[int] = (), by_class: str | None = None
     ) -> list[tuple[int, str]]:
-        """Documents for a tab that no other tab has, each with how it was chosen.
+        """Documents for a tab, each with how it was chosen; as long as there are any, those that
+        no other tab has.
 
         Parameters
         ----------
@@ -258,14 +259,10 @@ class Session:
                 for row, (owner, until) in self._leases.items()
                 if until > now and (owner != tab or row in keep)
             }
-            taken = {*self._leases, *self.store.labels, *keep}
-            chosen: list[tuple[int, str]] = []
-            for row, how in candidates:
-                if row not in taken:
-                    chosen.append((row, how))
-                    taken.add(row)
-                if len(chosen) == k:
-                    break
+            chosen = _first_free(candidates, k, {*self._leases, *self.store.labels, *keep})
+            if not chosen and not keep:  # the last ones: another tab has them, or was closed
+                others = _first_free(self._candidates(by_class, most), k, {*self.store.labels})
+                chosen = others[::-1]  # the other tab begins with the first
             for row in [*(row for row, _ in chosen), *keep]:
                 self._leases[row] = (tab, now + LEASE_SECONDS)
         return chosen
@@ -505,6 +502,19 @@ class Session:
         }
         write_atomically(self._side, json.dumps(kept, ensure_ascii=False, indent=1).encode())
         self.classes, self.seeds, self.names = classes, seeds, names
+
+
+def _first_free(
+    candidates: Iterable[tuple[int, str]], k: int, taken: set[int]
+) -> list[tuple[int, str]]:
+    """The first k candidates, each once, whose rows are not taken."""
+    free: dict[int, str] = {}
+    for row, how in candidates:
+        if row not in taken:
+            free.setdefault(row, how)
+        if len(free) == k:
+            break
+    return list(free.items())
 
 
 def _failed(what: str, error: Exception) -> Saving:

@@ -205,6 +205,17 @@ def test_tabs_get_different_documents(running):
     assert again[0] not in [row for row, _ in kept]
 
 
+def test_the_last_documents_of_a_tab_that_was_closed_are_shown_again(running, corpus):
+    rows = [row for row, _ in running.next_rows("a", 5)]
+    running.label({row: "oil" for row in range(96) if row not in rows}, "random")
+    wait(lambda: len(running.learned.plan) == 5)
+    assert {row for row, _ in running.next_rows("b", 5)} == {*rows}
+    assert len(running.next_rows("c", 3)) == 3
+    assert running.next_rows("a", 5, keep=rows) == []  # it has some
+    running.label(dict.fromkeys(rows, "oil"), "random")
+    assert running.next_rows("b", 5) == []
+
+
 def test_some_documents_are_drawn_at_random(running, corpus):
     label_all(running, corpus[1], [0, 4])
     wait(lambda: running.learned.snapshot)
