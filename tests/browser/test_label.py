@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from pathlib import Path
 
@@ -124,6 +125,29 @@ def test_resume_after_the_server_was_killed(page, command, tmp_path):
     wait(lambda: len(path.read_text().splitlines()) == 6)  # the first page tries until it can
     assert path.read_text().startswith(kept)
     page.get_by_text("Not saved yet").wait_for(state="hidden")
+
+
+def test_a_page_outlives_its_corpus_and_labels_the_text_it_shows(page, command, tmp_path):
+    texts, _ = texts_and_topics()
+    (tmp_path / "news.txt").write_text("\n".join(texts) + "\n")
+    with listen("127.0.0.1", 0) as free:
+        port = str(free.getsockname()[1])
+    arguments = ("news.txt", "-o", "labels.jsonl", "--classes", "oil,grain", "--port", port)
+    started = command(*arguments)
+    page.goto(started.address)
+    page.locator(".text").wait_for()
+    started.kill()
+    labelled = []
+    for _ in range(2):
+        labelled.append(shown(page))
+        page.keyboard.press("1" if topic_of(labelled[-1]) == "oil" else "2")
+        wait_for_next(page, labelled[-1])
+    kept = [text for text in texts if text != labelled[1]]
+    (tmp_path / "news.txt").write_text("\n".join(["a new line", *kept]) + "\n")
+    page.context.new_page().goto(command(*arguments).address)
+    page.locator("#banner").get_by_text("not in the corpus any more").wait_for()
+    lines = (tmp_path / "labels.jsonl").read_text().splitlines()
+    assert [json.loads(line)["text"] for line in lines] == [labelled[0]]
 
 
 def test_a_given_classifier_predicts_from_the_start(page, serving, corpus):

@@ -11,7 +11,7 @@ from typing import Any
 
 from dcot.errors import InvalidInputError
 from dcot.web import formats
-from dcot.web.documents import Documents
+from dcot.web.documents import Documents, fingerprint
 from dcot.web.labels import MAX_NAME, ConflictError, LabelStore, check_name
 from dcot.web.routes import (
     Download,
@@ -53,7 +53,9 @@ class LabelApi:
             enum=["first", "suggested", "random", "seed words", "together", "doubtful", "other"],
         )
         change = record(
-            {"id": _ID, "label": nullable(text(MAX_NAME))}, expected=nullable(text(MAX_NAME))
+            {"id": _ID, "label": nullable(text(MAX_NAME))},
+            expected=nullable(text(MAX_NAME)),
+            fingerprint=text(16, 16),
         )
         session, then_state = self.session, self._then_state
         conflict = {
@@ -237,9 +239,10 @@ class LabelApi:
         return handler
 
     def label(self, changes: list[dict[str, Any]], how: str = "other") -> dict[str, Any]:
-        labels = {self._row(change["id"]): change["label"] for change in changes}
-        checked = [change for change in changes if "expected" in change]
-        expected = {self._row(change["id"]): change["expected"] for change in checked}
+        rows = [self._changed_row(change) for change in changes]
+        pairs = list(zip(rows, changes, strict=True))
+        labels = {row: change["label"] for row, change in pairs}
+        expected = {row: change["expected"] for row, change in pairs if "expected" in change}
         try:
             notice = self.session.label(labels, how, expected)
         except ConflictError as conflict:
@@ -247,7 +250,7 @@ class LabelApi:
             raise Failure(
                 409,
                 "this document was labelled meanwhile, perhaps in another tab",
-                id=self.session.documents.ids[conflict.row],
+                id=changes[rows.index(conflict.row)]["id"],
                 text=_beginning(self.session.documents.texts[conflict.row]),
                 current=current,
             ) from conflict
@@ -297,6 +300,18 @@ class LabelApi:
             raise Failure(404, f"there is no document {identifier[:80]!r}")
         return row
 
+    def _changed_row(self, change: dict[str, Any]) -> int:
+        """The row of a change: of its text, if the page has it from another start of the server."""
+        documents, wanted = self.session.documents, change.get("fingerprint")
+        if wanted is None:
+            return self._row(change["id"])
+        row = documents.row_of_id.get(change["id"])
+        if row is None or fingerprint(documents.texts[row]) != wanted:
+            row = documents.row_of_fingerprint.get(wanted)
+        if row is None:
+            raise Failure(404, "this document is not in the corpus any more: reload the page")
+        return row
+
     def _document(self, row: int, how: str = "") -> dict[str, Any]:
         session = self.session
         whole = session.documents.texts[row]
@@ -314,6 +329,7 @@ class LabelApi:
             pieces = self.session.pieces(row, predictions[0]["name"])
         return {
             "id": session.documents.ids[row],
+            "fingerprint": fingerprint(whole),
             "how": how,
             "label": None if label is None else label.name,
             "length": len(whole),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 
 from dcot.errors import InvalidInputError
 
@@ -61,6 +62,10 @@ class Documents:
             rows.setdefault(text, row)
         return rows
 
+    @cached_property
+    def row_of_fingerprint(self) -> dict[str, int]:
+        return {fingerprint(text): row for text, row in self.row_of_text.items()}
+
     def find(self, identifier: str, text: str | None) -> int | None:
         """The row of a labelled document, by identifier and text, or by its text alone.
 
@@ -71,3 +76,8 @@ class Documents:
         if row is not None and (text is None or self.texts[row] == text):
             return row
         return None if text is None else self.row_of_text.get(text)
+
+
+def fingerprint(text: str) -> str:
+    """What stands for a text: a page that outlives its server says with it which one it shows."""
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()

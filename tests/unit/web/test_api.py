@@ -45,6 +45,22 @@ def test_two_tabs(client, session):
     assert label(client, "0", "grain", expected="oil").status_code == 200
 
 
+def test_the_text_decides_if_the_page_is_of_another_corpus(client, session, corpus):
+    [one] = client.get("/api/next", params={"tab": "t", "n": 1}).json()["documents"]
+    text = corpus[0].texts[int(one["id"])]
+    changes = [{"id": "95", "label": "oil", "fingerprint": one["fingerprint"], "expected": None}]
+    assert client.post("/api/labels", json={"changes": changes}).status_code == 200
+    [row] = session.labels
+    assert session.documents.texts[row] == text
+    changes[0] |= {"label": "grain"}
+    refused = client.post("/api/labels", json={"changes": changes})
+    assert refused.status_code == 409
+    assert (refused.json()["id"], refused.json()["text"]) == ("95", text)
+    changes[0] |= {"fingerprint": "0" * 16}
+    assert client.post("/api/labels", json={"changes": changes}).status_code == 404
+    assert len(session.labels) == 1
+
+
 def test_documents_have_predictions_and_shaded_words(client, session, corpus):
     session.label({row: corpus[1][row] for row in (0, 1, 4, 5)}, "random")
     session._refit()

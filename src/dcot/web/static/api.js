@@ -31,6 +31,9 @@ export async function post(path, body = {}) {
   return answer(await fetch("/api" + path, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
+/** A change of a document's label, for the outbox; null is no label, and "" is skipped. */
+export const change = ({ id, fingerprint }, label, expected) => ({ id, fingerprint, label, expected });
+
 /** Saves changes of labels in order; keeps those that could not be saved, and tries again. */
 export class Outbox {
   constructor({ saved, waiting, conflict }) {

@@ -1,6 +1,6 @@
 // Labels that the other labels contradict, worst first, with both explanations.
 
-import { get } from "./api.js";
+import { change, get } from "./api.js";
 import { announce, h, percent, plural, shaded } from "./dom.js";
 import { listen, state } from "./state.js";
 
@@ -47,7 +47,7 @@ export function doubtfulView(root, outbox) {
 
   function decide(event, one, name) {
     kept.add(one.id);
-    if (name) outbox.add({ changes: [{ id: one.id, label: name, expected: one.label }], how: "doubtful" });
+    if (name) outbox.add({ changes: [change(one, name, one.label)], how: "doubtful" });
     announce(name ? `Changed to ${name}.` : "Kept.");
     const article = event.target.closest("article");
     const next = article.nextElementSibling || article.previousElementSibling;

@@ -1,6 +1,6 @@
 // One document after the other: the prediction, why, and a key for each class.
 
-import { get } from "./api.js";
+import { change, get } from "./api.js";
 import { curve } from "./chart.js";
 import { findClass } from "./dialogs.js";
 import { announce, h, percent, plural, shaded, whole } from "./dom.js";
@@ -82,15 +82,15 @@ export function labelView(root, outbox) {
   function record(document, name, how) {
     past.push({ document, before: document.label, after: name });
     done.add(document.id);
-    outbox.add({ changes: [{ id: document.id, label: name, expected: document.label }], how });
+    outbox.add({ changes: [change(document, name, document.label)], how });
   }
 
   function undo() {
     const last = past.pop();
     if (!last) return announce("There is nothing to undo.");
     const { document, before, after } = last;
-    const changes = (last.together || [last]).map((one) => ({ id: one.document.id, label: one.before, expected: one.after }));
-    for (const change of changes) done.delete(change.id);
+    const changes = (last.together || [last]).map((one) => change(one.document, one.before, one.after));
+    for (const { id } of changes) done.delete(id);
     outbox.add({ changes });
     if (current && current.id !== document.id) queue.unshift(current);
     current = { ...document, label: before };
@@ -123,7 +123,7 @@ export function labelView(root, outbox) {
     const chosen = alike.documents.filter((one) => alike.kept.has(one.id));
     if (!chosen.length || !name) return;
     const together = chosen.map((document) => ({ document, before: document.label, after: name }));
-    const changes = together.map((one) => ({ id: one.document.id, label: name, expected: one.before }));
+    const changes = together.map((one) => change(one.document, name, one.before));
     past.push({ ...together[0], together });
     for (const one of chosen) done.add(one.id);
     outbox.add({ changes, how: "together" });
