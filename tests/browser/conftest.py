@@ -101,7 +101,7 @@ class Running:
         self.thread = threading.Thread(target=serve, args=(self.server, self.listening))
         session.start()
         self.thread.start()
-        wait(lambda: self.server.started and session.learned.plan)
+        wait(lambda: self.server.started and (session.learned.plan or session.phase == "wordless"))
 
     @property
     def address(self):

@@ -432,6 +432,38 @@ def test_a_late_answer_does_not_draw_over_another_view(page, serving):
     page.unroute("**/api/progress*")
 
 
+def test_another_order_is_chosen_while_documents_are_asked_for(page, serving, monkeypatch):
+    running = serving(classes=("oil", "grain"), seeds={"oil": ("opec",)})
+    for name in ("REFIT_LABELS", "REFIT_SECONDS"):  # a refit asks again
+        monkeypatch.setattr(f"dcot.web.session.{name}", 10**6)
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    asked = []
+    page.route("**/next?*", lambda route: asked.append(route))
+    for _ in range(5):
+        before = shown(page)
+        page.keyboard.press("1")
+        wait_for_next(page, before)
+    wait(lambda: page.wait_for_timeout(50) or asked)
+    page.get_by_label("Next documents").select_option("oil")
+    page.unroute("**/next?*")
+    page.locator(".why").get_by_text("Closest to the seed words of oil").wait_for()
+
+
+def test_labels_that_are_saved_late_do_not_end_a_corpus_without_words(page, serving):
+    documents = Documents.of(["!" * (number + 1) for number in range(30)])
+    running = serving(documents, classes=("a", "b"))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    page.route("**/api/labels", lambda route: None)
+    while not page.get_by_text("One moment").is_visible():  # the next ones are always the same
+        page.keyboard.press("1")
+        page.wait_for_timeout(100)
+    page.unroute("**/api/labels")
+    page.locator(".text").wait_for()
+    wait(lambda: len(running.session.labels) >= 8)
+
+
 ATTACKS = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",

@@ -31,16 +31,28 @@ export function labelView(root, outbox) {
   async function fetchQueue() {
     if (fetching) return fetching;
     fetching = (async () => {
-      const keep = current ? current.id : "";
-      const asked = bySeeds;
-      const answer = await get("/next", { tab, n: QUEUE, keep, by: asked });
-      if (left || asked !== bySeeds) return;
+      let answer, asked;
+      do {
+        asked = bySeeds;
+        answer = await get("/next", { tab, n: QUEUE, keep: current ? current.id : "", by: asked });
+      } while (!left && asked !== bySeeds); // chosen anew meanwhile
+      if (left) return;
       revision = answer.revision;
       queue = answer.documents.filter((one) => !done.has(one.id) && one.id !== current?.id);
       exhausted = !queue.length && !outbox.size;
       if (!current) advance();
     })().finally(() => { fetching = null; });
     return fetching;
+  }
+
+  /** Documents in another order: ranked by the seed words of a class, or as they are suggested. */
+  function startOver(by) {
+    bySeeds = by;
+    queue = [];
+    current = null;
+    exhausted = false;
+    showDocument();
+    fetchQueue().catch(() => {});
   }
 
   /** Newer predictions for the documents that are waiting, and the one that is shown. */
@@ -242,7 +254,7 @@ export function labelView(root, outbox) {
       h("span.track", {}, h("span.fill", { style: { width: `${(100 * one.labels) / most}%`, display: "block" } }))))));
     const seeded = state.classes.filter((one) => one.seeds.length).map((one) => one.name);
     const order = seeded.length > 0 && h("section", {}, h("h2", {}, h("label", { htmlFor: "order" }, "Next documents")),
-      h("select", { id: "order", onchange: (event) => { bySeeds = event.target.value; queue = []; current = null; fetchQueue(); } },
+      h("select", { id: "order", onchange: (event) => startOver(event.target.value) },
         h("option", { value: "", selected: !bySeeds }, "Suggested"), seeded.map((name) => h("option", { value: name, selected: name === bySeeds }, `Closest to the seed words of ${name}`))));
     const begin = !state.labelled && !seeded.length && h("section", {}, h("h2", {}, "Where to begin"),
       h("p.muted.small", {}, "Choose a class for the document, or name a new one. Quicker still: give each class a few ", h("a", { href: "/seeds", "data-view": "" }, "seed words"), "."));
@@ -279,6 +291,7 @@ export function labelView(root, outbox) {
   document.addEventListener("keydown", onkey);
   const stop = listen((before, now) => {
     if (before.revision !== now.revision && now.revision !== revision) refreshPredictions().catch(() => {});
+    else if (!current) fetchQueue().then(() => current || showDocument()).catch(() => {}); // labels were saved, or removed
     if (before.measured !== now.measured || before.labelled !== now.labelled || before.revision < 0) showSide().catch(() => {});
     if (before.phase !== now.phase || JSON.stringify(before.classes) !== JSON.stringify(now.classes)) showDocument();
   });
