@@ -207,6 +207,66 @@ def test_keys_right_after_a_class_are_for_the_next_document(page, serving):
     assert [*running.session.labels.values()] == ["law", "oil"]
 
 
+def test_a_key_that_is_held_labels_one_document(page, serving):
+    running = serving(classes=("law", "oil"))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    before = shown(page)
+    for _ in range(4):
+        page.keyboard.down("1")
+    page.keyboard.up("1")
+    wait_for_next(page, before)
+    page.keyboard.press("2")
+    wait(lambda: "oil" in running.session.labels.values())
+    assert [*running.session.labels.values()] == ["law", "oil"]
+
+
+def test_enter_that_ends_a_composed_word_does_not_choose_the_class(page, serving):
+    running = serving(classes=("law", "oil"))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    page.keyboard.press("c")
+    field = page.get_by_role("combobox", name="Class")
+    field.fill("法")
+    field.dispatch_event("keydown", {"key": "Enter", "isComposing": True})
+    assert field.is_visible()
+    field.fill("法律")
+    page.keyboard.press("Enter")
+    wait(lambda: [*running.session.labels.values()] == ["法律"])
+
+
+def test_what_is_read_stays_as_it_is_when_the_model_is_refitted(page, serving):
+    texts = ["\n".join(f"line {k} oil opec wheat {j}" for k in range(99)) for j in range(30)]
+    names = [f"class {number}" for number in range(30)]
+    running = serving(Documents.of(texts), classes=names)
+    session = running.session
+    session.label({0: "class 3", 1: "class 4"}, "random")
+    wait(lambda: session.learned.snapshot)
+    page.goto(running.address)
+    page.locator(".prediction b").wait_for()
+    page.locator(".tally li").first.wait_for()
+    row = texts.index(page.locator(".text").text_content())
+    page.locator(".text").evaluate("element => { element.scrollTop = 300; }")
+    page.get_by_role("button", name="class 4, key").focus()
+    keys = page.locator(".classes kbd + .name").all_inner_texts()
+    free = [other for other in range(30) if other != row]
+    session.label({other: f"class {20 + other % 3}" for other in free[-9:]}, "random")
+    page.get_by_text("11 of 30").wait_for()
+    wait(lambda: session.learned.revision == session._revision)
+    page.wait_for_timeout(1500)  # the page asks every second
+    assert page.locator(".classes kbd + .name").all_inner_texts() == keys
+    assert page.locator(".text").evaluate("element => element.scrollTop") == 300
+    assert page.evaluate("document.activeElement.title") == "class 4"
+
+
+def test_a_label_is_announced_with_the_next_document(page, serving):
+    running = serving(classes=("oil", "grain"))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    page.keyboard.press("1")
+    page.locator("#announce").get_by_text("Labelled oil. Next document.").wait_for(state="attached")
+
+
 def test_two_tabs_do_not_overwrite_each_other(page, browser, serving):
     running = serving(classes=("oil", "grain"))
     page.goto(running.address)

@@ -40,6 +40,7 @@ export function findClass(document = null) {
     }
     input.addEventListener("input", filter);
     input.addEventListener("keydown", (event) => {
+      if (event.isComposing) return; // Enter is for what is being written, in Japanese for example
       if (event.key === "ArrowDown") place = Math.min(place + 1, found.length - 1);
       else if (event.key === "ArrowUp") place = Math.max(place - 1, 0);
       else if (event.key === "Enter" && found[place]) take(found[place]);

@@ -19,6 +19,7 @@ let bySeeds = "";
 export function labelView(root, outbox) {
   let alike = null; // look-alikes, while they are shown
   let fetching = null;
+  let keys = { of: null, names: [] };
   let revision = -1;
   let exhausted = false;
   let left = false; // for another view: an answer that comes later is not for this one
@@ -55,9 +56,9 @@ export function labelView(root, outbox) {
     fetchQueue().catch(() => {});
   }
 
-  /** Newer predictions for the documents that are waiting, and the one that is shown. */
-  async function refreshPredictions() {
-    if (current) {
+  /** Newer predictions for the documents that are waiting, and the one that is shown if it has none: Enter keeps its meaning. */
+  async function refreshPredictions({ all = false } = {}) {
+    if (current && (all || !current.predictions.length)) {
       const id = current.id;
       const fresh = await get("/document", { id });
       if (current?.id === id && current.label === fresh.label) {
@@ -68,11 +69,11 @@ export function labelView(root, outbox) {
     await fetchQueue();
   }
 
-  function advance() {
+  function advance(said = "") {
     current = queue.shift() || null;
     alike = null;
     showDocument();
-    if (current) announce(spoken(current));
+    announce(`${said} ${current ? spoken(current) : ""}`.trim());
     if (queue.length < QUEUE / 2) fetchQueue().then(() => current || showDocument()).catch(() => {});
   }
 
@@ -87,8 +88,7 @@ export function labelView(root, outbox) {
     if (!current) return;
     if (alike) return labelTogether(name);
     record(current, name, current.how || "other");
-    announce(name ? `Labelled ${name}.` : "Skipped.");
-    advance();
+    advance(name ? `Labelled ${name}.` : "Skipped.");
   }
 
   function record(document, name, how) {
@@ -112,6 +112,7 @@ export function labelView(root, outbox) {
   }
 
   async function type() {
+    if (!current) return;
     const name = await findClass(current);
     if (name) choose(name);
   }
@@ -140,9 +141,11 @@ export function labelView(root, outbox) {
     for (const one of chosen) done.add(one.id);
     outbox.add({ changes, how: "together" });
     queue = queue.filter((one) => !done.has(one.id));
-    announce(`${plural(chosen.length, "document")} labelled ${name}.`);
-    if (done.has(current.id)) advance();
-    else { alike = null; showDocument(); }
+    const said = `${plural(chosen.length, "document")} labelled ${name}.`;
+    if (done.has(current.id)) return advance(said);
+    alike = null;
+    showDocument();
+    announce(said);
   }
 
   function showAlikes() {
@@ -172,10 +175,16 @@ export function labelView(root, outbox) {
 
   // -- drawing -------------------------------------------------------------------------------
 
-  /** The classes that have a key: all of them if they are few, else the most probable ones. */
+  /** The classes that have a key: all of them if they are few, else the most probable ones, which stay while a document is read. */
   function keyed() {
     const names = state.classes.map((one) => one.name);
     if (names.length <= KEYS.length) return names;
+    const of = `${current?.id} ${Boolean(current?.predictions.length)}`;
+    if (keys.of !== of || keys.names.some((name) => !names.includes(name))) keys = { of, names: likeliest(names) };
+    return keys.names;
+  }
+
+  function likeliest(names) {
     const likely = (current?.predictions || []).map((one) => one.name).filter((name) => names.includes(name));
     const often = [...state.classes].sort((a, b) => b.labels - a.labels).map((one) => one.name);
     return [...new Set([...likely, ...often])].slice(0, 9);
@@ -185,12 +194,20 @@ export function labelView(root, outbox) {
     if (alike) return;
     if (!current) return main.replaceChildren(nothing());
     const [best] = current.predictions;
+    const drawn = main.querySelector(".text");
+    const again = drawn?.dataset.id === current.id; // it is being read: it stays where it is
+    const top = drawn?.scrollTop, focused = again && main.contains(document.activeElement) && nameOf(document.activeElement);
     const head = h("div.document-head", {}, prediction(best), h("span.why", {}, chosenHow(current)));
     const text = h("div.text", { dir: "auto", tabIndex: 0, role: "region", "aria-label": "Document" },
       current.length ? shaded(current.pieces) : h("span.muted", {}, "(an empty document)"));
     if (current.length > 20000) text.append(h("span.muted", {}, ` … ${whole(current.length - 20000)} more characters`));
     main.replaceChildren(h("article.card", { "aria-label": "Document to label" }, head, text, classes(best)), actions(best));
+    text.dataset.id = current.id;
+    if (again) text.scrollTop = top;
+    if (focused) [...main.querySelectorAll("button, .text")].find((one) => nameOf(one) === focused)?.focus({ preventScroll: true });
   }
+
+  const nameOf = (element) => element.title || element.ariaLabel || element.textContent;
 
   function prediction(best) {
     if (current.label) return h("span.prediction", {}, "Labelled ", h("b", {}, current.label));
@@ -266,6 +283,7 @@ export function labelView(root, outbox) {
   function onkey(event) {
     if (event.metaKey || event.ctrlKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (event.target.matches("input, textarea, select")) return;
+    if (event.repeat && !event.key.startsWith("Arrow")) return; // a key that is held is meant once
     const onButton = event.target.matches("button:not(.pick), a"); // Enter is for it
     const place = KEYS.indexOf(event.key);
     const names = keyed();
@@ -297,7 +315,7 @@ export function labelView(root, outbox) {
   });
   showDocument();
   showSide().catch(() => {});
-  if (current) refreshPredictions().catch(() => {});
+  if (current) refreshPredictions({ all: true }).catch(() => {});
   else fetchQueue().then(() => current || showDocument()).catch(() => {});
   return () => {
     left = true;

@@ -74,6 +74,7 @@ function wordField({ label, value = "", placeholder = "", choose }) {
     type: "text", id, value, placeholder, maxLength: 200, autocomplete: "off", spellcheck: false, role: "combobox", dir: "auto",
     "aria-expanded": "false", "aria-controls": `${id}-list`, "aria-autocomplete": "list", oninput: () => ask(), onblur: () => setTimeout(close, 150),
     onkeydown(event) {
+      if (event.isComposing) return; // Enter is for what is being written, in Japanese for example
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         place = words.length ? (place + (event.key === "ArrowDown" ? 1 : -1) + words.length) % words.length : -1;
         draw();
