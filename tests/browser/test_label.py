@@ -267,6 +267,25 @@ def test_a_label_is_announced_with_the_next_document(page, serving):
     page.locator("#announce").get_by_text("Labelled oil. Next document.").wait_for(state="attached")
 
 
+def test_a_dialog_over_another_has_its_own_name(page, serving):
+    running = serving(classes=("law", "oil"))
+    page.goto(running.address)
+    page.get_by_role("button", name="Labels & model").click()
+    page.get_by_role("button", name="Rename or merge law").click()
+    assert page.get_by_role("dialog", name=re.compile("^Rename “law”")).count() == 1
+
+
+def test_the_back_button_closes_a_dialog(page, serving):
+    running = serving(classes=("law", "oil"))
+    page.goto(running.at("/progress"))
+    page.get_by_role("link", name="Label", exact=True).click()
+    page.locator(".text").wait_for()
+    page.keyboard.press("c")
+    page.go_back()
+    page.get_by_role("heading", name="Progress", exact=True).wait_for()
+    assert page.locator("dialog").count() == 0
+
+
 def test_two_tabs_do_not_overwrite_each_other(page, browser, serving):
     running = serving(classes=("oil", "grain"))
     page.goto(running.address)

@@ -46,10 +46,12 @@ export function announce(text) {
   $("announce").textContent = text;
 }
 
+let dialogs = 0;
+
 /** A dialog that closes with Escape, its button or a click outside, and gives the focus back. */
 export function dialog(title, ...content) {
   const before = document.activeElement;
-  const id = "dialog-title";
+  const id = `dialog-title-${++dialogs}`; // one may be over another
   const close = h("button.quiet.close", { "aria-label": "Close", onclick: () => element.close() }, "×");
   const element = h("dialog", { "aria-labelledby": id }, h("div.dialog-head", {}, h("h1", { id, tabIndex: -1, autofocus: true }, title), close), ...content);
   element.addEventListener("click", (event) => {

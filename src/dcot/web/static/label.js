@@ -119,6 +119,7 @@ let leave = () => {};
 
 function show() {
   leave();
+  for (const open of document.querySelectorAll("dialog[open]")) open.close(); // it was about the other view
   const path = location.pathname === "/" ? "/label" : location.pathname;
   const view = VIEWS[path] || VIEWS["/label"];
   document.title = `${view.title} – ${state.corpus || "dcot"}`;
