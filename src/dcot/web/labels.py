@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -35,6 +36,9 @@ if sys.platform != "win32":
 
 MAX_FILE_BYTES = 1 << 30
 MAX_NAME = 200  # characters of a class
+# Control characters, halves of characters and line breaks. Others that are not seen may be part of
+# a word, as the joiners of Persian are, and of emoji.
+_UNSEEN = ("Cc", "Cs", "Zl", "Zp")
 _OPEN_FILES_CAN_BE_REPLACED = sys.platform != "win32"
 
 
@@ -377,7 +381,7 @@ def check_name(name: str) -> None:
         raise InvalidParameterError(
             f"the name of a class has at most {MAX_NAME} characters, got {name!r:.80}…"
         )
-    if any(not character.isprintable() for character in name):
+    if any(unicodedata.category(character) in _UNSEEN for character in name):
         raise InvalidParameterError(
             f"the name of a class must not have control characters, got {name!r:.80}"
         )

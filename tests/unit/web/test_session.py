@@ -389,10 +389,20 @@ def test_a_full_disk_changes_no_classes_and_loses_no_label(session, monkeypatch)
     assert (session.classes, session.labels) == (("oil",), {0: "oil"})
 
 
-@pytest.mark.parametrize("name", ["", " ", " a", "a" * 201, "a\nb", "a\x00"])
+@pytest.mark.parametrize("name", ["", " ", " a", "a" * 201, "a\nb", "a\x00", "a\u2028b", "\ud800"])
 def test_names_of_classes(session, name):
     with pytest.raises(InvalidParameterError):
         session.add_class(name)
+
+
+@pytest.mark.parametrize("name", ["کتاب\u200cها", "vin\u00a0rouge", "👩\u200d🌾"])
+def test_names_of_classes_with_joiners_and_fixed_blanks(session, corpus, space, name):
+    session.label({0: name}, "random")
+    session.store.close()
+    store = LabelStore(session.store.path, corpus[0])
+    again = Session(corpus[0], store, session.model_path, space=space)
+    assert (again.classes, again.labels) == ((name,), {0: name})
+    again.close()
 
 
 def test_two_hundred_classes(session):
