@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from tests.browser.test_label import HEADINGS
 from tests.unit.web.conftest import texts_and_topics
 
 from dcot import DCoTClassifier, DCoTVectorizer
@@ -345,7 +346,7 @@ def test_a_notebook_shows_the_page(page, explorer, tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 900, 1400])
+@pytest.mark.parametrize("width", [360, 900, 1400])
 def test_narrow_dark_and_named(page, served, width, scheme):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 844})
@@ -357,6 +358,9 @@ def test_narrow_dark_and_named(page, served, width, scheme):
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 200) == (scheme == "dark")
         assert page.evaluate(CONTRAST) >= 4.5, view
+        assert page.evaluate(HEADINGS), view
+        title = page.locator(".head h1")
+        assert title.evaluate("element => element.scrollWidth <= element.clientWidth"), view
         nameless = page.evaluate(
             """() => [...document.querySelectorAll("button, a, input, select, textarea, canvas")]
               .filter((e) => e.checkVisibility())

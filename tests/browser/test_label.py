@@ -17,6 +17,9 @@ from dcot.web.server import listen
 
 pytestmark = pytest.mark.usefixtures("browser")
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text().partition("\n")[2]
+HEADINGS = """() => [...document.querySelectorAll("main :is(h1, h2, h3, h4)")]
+    .filter((one) => one.checkVisibility()).map((one) => Number(one.tagName[1]))
+    .every((level, place, all) => level <= (place ? all[place - 1] + 1 : 1))"""  # none is left out
 
 
 def labels_in(path):
@@ -387,6 +390,12 @@ def test_seed_words_lead_to_documents(page, serving):
     page.get_by_role("button", name="oil", exact=True).click()
     wait(lambda: running.session.seeds.get("oil") == ("opec", "oil"))
     page.locator("aside .snippet mark").first.wait_for()
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll(".chip button")]
+            .map((one) => one.getBoundingClientRect())
+            .map(({ width, height }) => Math.min(width, height))"""
+    )
+    assert min(sizes) >= 24  # large enough for a finger
     assert "/seeds?class=oil" in page.url
     page.reload()
     page.get_by_role("button", name="Remove opec").wait_for()
@@ -434,11 +443,14 @@ def test_classes_that_differ_only_in_blanks_or_capitals(page, serving):
 
 def test_a_dialog_is_closed_by_touch(page, serving):
     running = serving(classes=("a class with a name that is far too long for a phone", "oil"))
+    running.session.label({0: "oil"}, "random")
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(running.address)
     for name in ("Keyboard help", "Labels & model", "New class …"):
         page.get_by_role("button", name=name).click()
         assert page.evaluate("document.querySelector('dialog').scrollWidth <= innerWidth")
+        widths = "() => [...document.querySelectorAll('.manage .name')].map((e) => e.clientWidth)"
+        assert all(width > 200 for width in page.evaluate(widths)[:1])  # it can be read
         page.get_by_role("button", name="Close").click()
         page.locator("dialog").wait_for(state="detached")
 
@@ -593,7 +605,7 @@ def test_odd_documents_are_shown(page, serving):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 900])
+@pytest.mark.parametrize("width", [360, 768])
 def test_narrow_and_dark(page, serving, corpus, width, scheme):
     running = serving()
     running.session.label({row: corpus[1][row] for row in range(24)} | {0: "grain"}, "random")
@@ -604,7 +616,14 @@ def test_narrow_and_dark(page, serving, corpus, width, scheme):
         page.goto(running.at(view))
         page.locator("main > *").first.wait_for()
         page.wait_for_timeout(200)
+        page.evaluate(  # as in a corpus that is larger
+            """() => {
+                document.getElementById("doubtful-count").textContent = "123";
+                document.getElementById("status").textContent = "1,234 of 56,789";
+            }"""
+        )
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+        assert page.evaluate(HEADINGS), view
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         dark = sum(map(int, re.findall(r"\d+", ground)[:3])) < 200
         assert dark == (scheme == "dark")

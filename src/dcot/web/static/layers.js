@@ -6,9 +6,9 @@ import { href } from "./route.js";
 export const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toPrecision(2);
 
 /** Columns of bars, one for each layer. With `choose`, a prototype can be pressed. */
-export function layerColumns(layers, { chosen = null, choose = null } = {}) {
+export function layerColumns(layers, { chosen = null, choose = null, heading = "h2" } = {}) {
   return h("div.layers", {}, layers.map((part) => h("section", { "aria-label": `Layer ${part.layer}` },
-    h("h2", {}, `Layer ${part.layer}`),
+    h(heading, {}, `Layer ${part.layer}`),
     h("ol.bars", {}, part.prototypes.map((one) => bar(part, one, chosen, choose))))));
 }
 

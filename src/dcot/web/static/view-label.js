@@ -201,7 +201,7 @@ export function labelView(root, outbox) {
     const text = h("div.text", { dir: "auto", tabIndex: 0, role: "region", "aria-label": "Document" },
       current.length ? shaded(current.pieces) : h("span.muted", {}, "(an empty document)"));
     if (current.length > 20000) text.append(h("span.muted", {}, ` … ${whole(current.length - 20000)} more characters`));
-    main.replaceChildren(h("article.card", { "aria-label": "Document to label" }, head, text, classes(best)), actions(best));
+    main.replaceChildren(h("h1.unseen", {}, "Label"), h("article.card", { "aria-label": "Document to label" }, head, text, classes(best)), actions(best));
     text.dataset.id = current.id;
     if (again) text.scrollTop = top;
     if (focused) [...main.querySelectorAll("button, .text")].find((one) => nameOf(one) === focused)?.focus({ preventScroll: true });

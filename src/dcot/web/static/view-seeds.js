@@ -32,7 +32,7 @@ export function seedsView(root) {
 
   /** The first classes, to go from one to the other; the rest can be typed. */
   function drawKnown() {
-    known.replaceChildren(...state.classes.slice(0, SHOWN).map((one) => h("button.chip", { dir: "auto", "aria-pressed": String(one.name === name), onclick: () => { nameInput.value = one.name; load(one.name); } }, one.name,
+    known.replaceChildren(...state.classes.slice(0, SHOWN).map((one) => h("button.chip", { dir: "auto", "aria-pressed": String(one.name === name), onclick: () => { nameInput.value = one.name; load(one.name); } }, h("span.name", { title: one.name }, one.name),
       one.seeds.length > 0 && h("span.muted.small", { "aria-label": plural(one.seeds.length, "word") }, one.seeds.length))));
   }
 

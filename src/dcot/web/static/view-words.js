@@ -39,7 +39,7 @@ export function wordsView(root, query, about) {
     const often = found.documents === null ? `number ${whole(found.rank)} of ${plural(about.terms, "word")} by frequency` : `in ${plural(found.documents, "document")}, number ${whole(found.rank)} of ${plural(about.terms, "word")} by frequency`;
     return [
       h("div", {}, h("h2.big", { dir: "auto" }, found.word), h("p.muted.small", {}, often + (found.prototype ? "; a prototype" : ""))),
-      h("h3", {}, "Translated into"), layerColumns(found.layers),
+      h("h3", {}, "Translated into"), layerColumns(found.layers, { heading: "h4" }),
       h("div.layers", {},
         h("section", {}, h("h3", {}, "Used in the same way"), h("p.muted.small", {}, "Words with similar prototypes."), found.neighbours.length ? rankedWords(found.neighbours) : h("p.muted", {}, "None.")),
         found.prototype && h("section", {}, h("h3", {}, "Its cohort"), h("p.muted.small", {}, "Words that are translated into it."), found.cohort.length ? rankedWords(found.cohort) : h("p.muted", {}, "None."))),
