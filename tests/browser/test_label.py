@@ -401,6 +401,52 @@ def test_seed_words_lead_to_documents(page, serving):
     page.get_by_role("button", name="Remove opec").wait_for()
 
 
+def test_proposals_appear_when_the_words_are_learned(page, serving):
+    running = serving()
+    running.session.set_seeds("oil", ["opec"])
+    learned, running.session.space, running.session.phase = running.session.space, None, "learning"
+    page.goto(running.at("/seeds"))
+    page.get_by_text("Proposals will appear here").wait_for()
+    running.session.space, running.session.phase = learned, "ready"
+    page.locator("aside .snippet mark").first.wait_for()
+    assert not page.get_by_text("Proposals will appear here").is_visible()
+
+
+def test_late_proposals_are_not_those_of_another_class(page, serving):
+    running = serving()
+    running.session.set_seeds("oil", ["opec"])
+    running.session.set_seeds("grain", ["wheat"])
+    asked = []
+    page.route("**/api/seeds/propose", lambda route: asked.append(route))
+    page.goto(running.at("/seeds"))
+    wait(lambda: page.wait_for_timeout(50) or asked)
+    page.get_by_role("button", name=re.compile("^grain")).click()
+    wait(lambda: page.wait_for_timeout(50) or len(asked) == 2)
+    with page.expect_response("**/api/seeds/propose"):
+        asked[1].continue_()
+    page.locator("aside .snippet mark").first.wait_for()
+    with page.expect_response("**/api/seeds/propose"):
+        asked[0].continue_()
+    page.wait_for_timeout(200)
+    assert {*page.locator("aside .snippet mark").all_inner_texts()} == {"wheat"}
+
+
+def test_a_file_is_imported_again_after_it_was_mended(page, serving, tmp_path):
+    running = serving()
+    path = tmp_path / "given.csv"
+    page.goto(running.address)
+    page.get_by_role("button", name="Labels & model").click()
+    for content, said in (
+        ("a,b\n1,2\n", "expected 'label'"),
+        ("id,label\n1,oil\n", "1 label imported"),
+    ):
+        path.write_text(content)
+        with page.expect_file_chooser() as chosen:
+            page.get_by_role("button", name="Import labels").click()
+        chosen.value.set_files(path)
+        page.get_by_text(said).wait_for()
+
+
 def test_doubtful_labels_are_shown_and_changed(page, serving, corpus):
     running = serving()
     labels = {row: corpus[1][row] for row in range(24)} | {0: "grain"}

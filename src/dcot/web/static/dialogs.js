@@ -124,7 +124,7 @@ export function labelsAndModel() {
       h("section.stack", {}, h("h2", {}, "Labels"),
         h("p.muted.small", {}, `${plural(state.labelled, "label")} in ${state.file}. Each one is saved as you give it.`, state.elsewhere ? ` The file also has ${plural(state.elsewhere, "label")} for documents that are not in this corpus.` : ""),
         h("div.row", {}, "Download:", download("csv", "CSV"), download("jsonl", "JSON lines"), download("label-studio", "Label Studio"), download("prodigy", "Prodigy")),
-        h("div.row", {}, h("button", { onclick: () => file.click() }, "Import labels …"), file, h("span.muted.small", {}, "any of these formats"))),
+        h("div.row", {}, h("button", { onclick: () => { file.value = ""; file.click(); } }, "Import labels …"), file, h("span.muted.small", {}, "any of these formats"))),
       h("section.stack", {}, h("h2", {}, "Model"),
         h("p.muted.small", {}, state.adds ? `Adds your labels to the model you started from, and saves the result to ${state.target}.` : `Trains the final classifier on all documents, and saves it to ${state.target}.`),
         h("div.row", {}, h("button.primary", { id: "save-model", onclick: attempt(async () => { update(await post("/model")); say("The model is being trained. You can go on labelling."); }) }, "Save the model")),

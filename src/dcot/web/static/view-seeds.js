@@ -2,14 +2,14 @@
 
 import { post } from "./api.js";
 import { announce, h, plural, shaded } from "./dom.js";
-import { state, update } from "./state.js";
+import { listen, state, update } from "./state.js";
 
 const SHOWN = 20; // classes to click
 
 export function seedsView(root) {
   const wanted = new URLSearchParams(location.search).get("class");
   let name = wanted || state.classes.find((one) => one.seeds.length)?.name || state.classes[0]?.name || "";
-  let words = [], rejected = [];
+  let words = [], rejected = [], asked = 0;
   const nameInput = h("input", { type: "text", id: "seed-class", value: name, maxLength: 200, placeholder: "oil", list: "known-classes", autocomplete: "off" });
   const wordInput = h("input", { type: "text", id: "seed-words", maxLength: 400, placeholder: "opec, crude, …", autocomplete: "off", spellcheck: false });
   const known = h("div.chips.few", { role: "group", "aria-label": "Classes" });
@@ -72,7 +72,9 @@ export function seedsView(root) {
       h("button", { "aria-label": `Remove ${word}`, onclick: () => { words = words.filter((one) => one !== word); save(); } }, "×"))));
     if (state.phase === "learning") message.textContent = "The model is still learning what the words mean. Proposals will appear here.";
     if (words.length && !proposals.children.length) proposals.replaceChildren(h("span.muted.small", {}, "One moment …"));
+    const number = ++asked;
     const found = words.length ? await post("/seeds/propose", { words, rejected }) : { words: [], unknown: [], documents: [] };
+    if (number !== asked) return; // for words that were changed meanwhile, or for another class
     for (const [k, word] of words.entries()) chosen.children[k]?.classList.toggle("unknown", found.unknown.includes(word));
     if (state.phase !== "learning") message.textContent = found.unknown.length ? `Not in the documents: ${found.unknown.join(", ")}` : "";
     proposals.replaceChildren(...found.words.map((one) => h("span.chip", { dir: "auto" },
@@ -85,4 +87,7 @@ export function seedsView(root) {
 
   if (name) load(name);
   else { draw().catch(fail); nameInput.focus(); }
+  return listen((before, now) => {
+    if (before.phase !== now.phase) draw().catch(fail);
+  });
 }
