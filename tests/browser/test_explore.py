@@ -335,6 +335,27 @@ def test_an_exported_page_has_every_view_without_a_server(page, explorer, tmp_pa
     page.get_by_role("article").first.wait_for()
 
 
+def test_an_exported_page_has_nearly_the_numbers_of_the_live_one(page, served, explorer, tmp_path):
+    export_page(explorer).save(tmp_path / "page.html")
+    page.goto(f"file://{tmp_path}/page.html")
+
+    def numbers(pattern, view):
+        """Numbers on the live page, and on the exported one."""
+        found = []
+        for address in (served.at(view), f"file://{tmp_path}/page.html#{view}"):
+            page.goto(address)
+            page.get_by_text(re.compile(pattern)).first.wait_for()
+            found.append([*map(float, re.findall(pattern, page.locator("main").inner_text()))])
+        return found
+
+    for word in ("prices", "opec", "kansas"):
+        live, exported = numbers("number ([0-9]+) of", f"/words?word={word}")
+        assert exported == live  # words that are equally frequent share their rank
+    for view in ("/documents?id=3", "/documents?q=opec"):
+        live, exported = numbers("cosine ([0-9.]+)", view)
+        assert exported == pytest.approx(live, abs=0.1)
+
+
 def test_a_notebook_shows_the_page(page, explorer, tmp_path):
     found = explorer.subject.classifier.explore(explorer.corpus.documents.texts)
     (tmp_path / "notebook.html").write_text(f"<!doctype html>{found._repr_html_()}")

@@ -9,6 +9,11 @@ import { unpack } from "./colours.js";
 const WORD = /[\p{L}\p{N}_]+/gu;
 const SNIPPET = 320;
 
+function cosine(a, b) {
+  const times = (one, other) => one.reduce((sum, value, p) => sum + value * other[p], 0);
+  return times(a, b) / (Math.sqrt(times(a, a) * times(b, b)) || 1);
+}
+
 export class Offline {
   constructor(data) {
     const { words, documents } = data;
@@ -119,7 +124,7 @@ export class Offline {
       .filter((one) => one.value > 0 && one.word !== name).sort((a, b) => b.value - a.value).slice(0, n);
     const columns = this.near.length / this.terms.length;
     const neighbours = Array.from({ length: Math.min(n, columns) }, (_, t) => ({ word: this.terms[this.near[k * columns + t]], value: this.cosines[k * columns + t] / 255 }));
-    return { word: name, documents: words.documents ? words.documents[k] : null, rank: k + 1, prototype: p >= 0, layers: this.layers.map((layer, j) => this.meaning([[k, 1]], layer, j + 1)), neighbours, cohort };
+    return { word: name, documents: words.documents ? words.documents[k] : null, rank: this.idf.indexOf(this.idf[k]) + 1, prototype: p >= 0, layers: this.layers.map((layer, j) => this.meaning([[k, 1]], layer, j + 1)), neighbours, cohort };
   }
 
   // -- documents -----------------------------------------------------------------------------
@@ -140,13 +145,13 @@ export class Offline {
   }
 
   /** Documents by their similarity to words, with each word's share in it. */
-  ranked(words, total, n, but = -1) {
+  ranked(words, total, n, { by = "score", but = -1 } = {}) {
     const own = new Map(words), length = Math.sqrt(1 + total.reduce((sum, value) => sum + value * value, 0));
     const scored = this.vectors.map((one, row) => {
       const shares = this.shares(one.words, total, this.layers[0]).map(([k, share], j) => [k, share + (own.get(k) || 0) * one.words[j][1]]);
-      return { row, shares, score: shares.reduce((sum, [, share]) => sum + share, 0) / (one.length * length) };
+      return { row, shares, score: shares.reduce((sum, [, share]) => sum + share, 0) / (one.length * length), similarity: cosine(total, one.total) };
     });
-    return scored.filter((one) => one.row !== but && one.score > 0).sort((a, b) => b.score - a.score).slice(0, n);
+    return scored.filter((one) => one.row !== but && one[by] > 0).sort((a, b) => b[by] - a[by]).slice(0, n);
   }
 
   find(q, n) {
@@ -160,11 +165,11 @@ export class Offline {
       return { known: true, total: this.documents.length, documents: rows };
     }
     const { words, hits } = this.find(q, n), own = new Set(words.map(([k]) => k));
-    const documents = hits.map(({ row, shares, score }) => {
+    const documents = hits.map(({ row, shares, score, similarity }) => {
       const soft = shares.map(([k, share]) => [k, Math.sign(share) * Math.sqrt(Math.abs(share))]);
       const best = [...shares].sort((a, b) => b[1] - a[1]).slice(0, 4).filter(([, share]) => share > 0.02 * score);
       const reasons = best.map(([k, share]) => ({ word: this.terms[k], share, like: own.has(k) ? null : q.trim() }));
-      return { ...this.listed(row, soft), similarity: score, bm25: null, score, reasons };
+      return { ...this.listed(row, soft), similarity, bm25: null, score, reasons };
     });
     return { known: words.length > 0, total: documents.length, documents };
   }
@@ -176,7 +181,7 @@ export class Offline {
     const { words, total } = this.vectors[k];
     const asked = q && this.read(q), layer = asked ? this.layers[0] : this.layers.at(-1);
     const shares = this.shares(words, this.sum(asked || words, layer), layer);
-    const neighbours = this.ranked(words, total, 8, k).map((other) => ({ ...this.listed(other.row, other.shares), similarity: other.score }));
+    const neighbours = this.ranked(words, total, 8, { by: "similarity", but: k }).map((other) => ({ ...this.listed(other.row, other.shares), similarity: other.similarity }));
     return { ...this.listed(k), length: one.text.length, pieces: this.pieces(one.text, shares), shaded_by: asked ? `the similarity to “${q}”` : "its meaning", classes: one.classes, metadata: one.metadata, neighbours };
   }
 
