@@ -11,7 +11,7 @@ from typing import Any
 
 from dcot.errors import InvalidInputError
 from dcot.web import formats
-from dcot.web.documents import Documents, fingerprint
+from dcot.web.documents import MAX_ID, Documents, fingerprint
 from dcot.web.labels import MAX_NAME, ConflictError, LabelStore, check_name
 from dcot.web.routes import (
     Download,
@@ -34,7 +34,7 @@ SHOWN_CLASSES = 9  # with a probability, for one document
 MAX_IMPORT_BYTES = 64 << 20
 BEGINNING = 60  # characters of a document that say which one it is
 
-_ID = text(1000, 1)
+_ID = text(MAX_ID, 1)
 _CLASS = text(MAX_NAME, 1)
 _TAB = text(64, 1)
 _WORDS = array(text(200, 1), 200)

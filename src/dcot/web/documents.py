@@ -10,6 +10,8 @@ from hashlib import blake2b
 
 from dcot.errors import InvalidInputError
 
+MAX_ID = 1000  # characters of an identifier
+
 
 @dataclass(frozen=True)
 class Documents:
@@ -38,6 +40,12 @@ class Documents:
         if len(names) != len(texts):
             raise InvalidInputError(
                 f"{len(texts)} documents, but {len(names)} identifiers: give one for each"
+            )
+        odd = next((row for row, one in enumerate(names) if not is_identifier(one)), None)
+        if odd is not None:
+            raise InvalidInputError(
+                f"the identifier of document {odd} has {len(names[odd]):,} characters, expected 1 "
+                f"to {MAX_ID:,}: use another column, or none to number the rows"
             )
         if len(set(names)) != len(names):
             twice = next(one for one, count in Counter(names).items() if count > 1)
@@ -76,6 +84,11 @@ class Documents:
         if row is not None and (text is None or self.texts[row] == text):
             return row
         return None if text is None else self.row_of_text.get(text)
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a request of a page can name a document so."""
+    return 0 < len(name) <= MAX_ID
 
 
 def fingerprint(text: str) -> str:

@@ -243,6 +243,12 @@ def test_an_index_is_explored_with_its_own_documents(corpus, client_for):
     assert get(client, "/model")["facts"][0][0] == "documents in the index"
 
 
+def test_documents_of_an_index_with_long_names_are_numbered(corpus):
+    ids = ["x" * 1001, *map(str, range(1, len(corpus)))]
+    index = SearchIndex(store_texts=True).add(corpus.documents.texts, ids)
+    assert subject_of(index, "index").corpus.documents.ids[:2] == ["0", "1"]
+
+
 def test_documents_that_are_not_there_yet(words_only, explorer, client_for):
     assert client_for(words_only).get("/api/search").status_code == 409
     early = Explorer(explorer.subject)

@@ -70,6 +70,12 @@ def test_documents_without_words(tmp_path):
     session.close()
 
 
+@pytest.mark.parametrize("odd", ["", "x" * 1001])
+def test_identifiers_that_no_request_can_name_are_refused(odd):
+    with pytest.raises(InvalidInputError, match="characters, expected 1 to"):
+        Documents.of(["crude oil", "wheat"], ["a", odd])
+
+
 def test_a_corpus_of_one_document(tmp_path):
     documents = Documents.of(["crude oil"])
     session = Session(documents, LabelStore(tmp_path / "l.csv", documents), tmp_path / "m")

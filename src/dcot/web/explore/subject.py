@@ -10,7 +10,7 @@ from dcot.classifier import DCoTClassifier
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.search import SearchIndex
 from dcot.vectorizer import DCoTVectorizer
-from dcot.web.documents import Documents
+from dcot.web.documents import Documents, is_identifier
 from dcot.web.space import learn_vectorizer
 
 
@@ -95,7 +95,8 @@ def _indexed(index: SearchIndex, name: str) -> Subject:
         )
     ids = [str(one) for one in index.ids]
     texts = now.live_values(now.records.texts)
-    documents = Documents.of(texts, ids if len(set(ids)) == len(ids) else None, name)
+    usable = len(set(ids)) == len(ids) and all(map(is_identifier, ids))
+    documents = Documents.of(texts, ids if usable else None, name)
     return Subject(name, now.model, None, Corpus(documents, (), index.metadata), index)
 
 
