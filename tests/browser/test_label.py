@@ -289,6 +289,25 @@ def test_the_back_button_closes_a_dialog(page, serving):
     assert page.locator("dialog").count() == 0
 
 
+def test_a_document_whose_label_is_refused_is_shown_again(page, serving):
+    running = serving(Documents.of(["crude oil", "opec oil", "wheat"]))
+    page.goto(running.address)
+    page.locator(".text").wait_for()
+    before = shown(page)
+    page.keyboard.press("c")
+    page.get_by_role("combobox", name="Class").fill("a\x07b")
+    page.keyboard.press("Enter")
+    page.locator("#banner").get_by_text("Not saved: the name of a class").wait_for()
+    for _ in range(3):
+        page.locator(".text").wait_for()
+        if shown(page) == before:
+            break
+        press_new_class(page, "oil")
+        page.locator("#announce").get_by_text("Labelled").wait_for(state="attached")
+        page.wait_for_timeout(300)
+    assert shown(page) == before
+
+
 def test_two_tabs_do_not_overwrite_each_other(page, browser, serving):
     running = serving(classes=("oil", "grain"))
     page.goto(running.address)
@@ -479,7 +498,7 @@ def test_classes_that_differ_only_in_blanks_or_capitals(page, serving):
     wait(lambda: [*running.session.labels.values()] == ["crude oil"])
     page.keyboard.press("c")
     page.keyboard.type("Grain")
-    page.get_by_text("differs from “grain” only in blanks or capitals").click()
+    page.get_by_text("differs from “grain” only in spaces or capital letters").click()
     wait(lambda: running.session.counts().get("Grain") == 1)
     page.locator("#banner").get_by_role("button", name="Merge …").click()
     page.get_by_role("button", name="Merge them").click()

@@ -56,7 +56,7 @@ export function findClass(document = null) {
 
 export function help() {
   const keys = [["1 – 9, 0", "label the document with that class"], ["↵", "accept the prediction"], ["c", "type a class, existing or new"],
-    ["s", "skip the document"], ["u", "undo"], ["l", "look-alikes: label a page of documents together"], ["m", "labels and model: import, export, rename, save"], ["Esc", "close, go back"]];
+    ["s", "skip the document"], ["u", "undo"], ["l", "look-alikes: label a page of similar documents together"], ["m", "labels and model: import, export, rename, save"], ["Esc", "close, go back"]];
   dialog("Keyboard", h("dl.keys", {}, keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])));
 }
 
@@ -77,7 +77,7 @@ export function labelsAndModel() {
     if (!state.classes.length) classes.replaceChildren(h("p.muted.small", {}, "None yet: press c on the page to name the first one."));
   }
 
-  /** Under a class that differs from an earlier one only in blanks or capitals: an offer to merge them. */
+  /** Under a class that differs from an earlier one only in spaces or capital letters: an offer to merge them. */
   function twin(one) {
     const other = resembling(one.name, one.name);
     const earlier = state.classes.findIndex(({ name }) => name === other) < state.classes.indexOf(one);
@@ -124,7 +124,7 @@ export function labelsAndModel() {
       h("section.stack", {}, h("h2", {}, "Labels"),
         h("p.muted.small", {}, `${plural(state.labelled, "label")} in ${state.file}. Each one is saved as you give it.`, state.elsewhere ? ` The file also has ${plural(state.elsewhere, "label")} for documents that are not in this corpus.` : ""),
         h("div.row", {}, "Download:", download("csv", "CSV"), download("jsonl", "JSON lines"), download("label-studio", "Label Studio"), download("prodigy", "Prodigy")),
-        h("div.row", {}, h("button", { onclick: () => { file.value = ""; file.click(); } }, "Import labels …"), file, h("span.muted.small", {}, "any of these formats"))),
+        h("div.row", {}, h("button", { onclick: () => { file.value = ""; file.click(); } }, "Import labels …"), file, h("span.muted.small", {}, "in any of these formats"))),
       h("section.stack", {}, h("h2", {}, "Model"),
         h("p.muted.small", {}, state.adds ? `Adds your labels to the model you started from, and saves the result to ${state.target}.` : `Trains the final classifier on all documents, and saves it to ${state.target}.`),
         h("div.row", {}, h("button.primary", { id: "save-model", onclick: attempt(async () => { update(await post("/model")); say("The model is being trained. You can go on labelling."); }) }, "Save the model")),

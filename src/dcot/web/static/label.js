@@ -5,7 +5,7 @@ import { help, labelsAndModel } from "./dialogs.js";
 import { $, announce, h, plural, whole } from "./dom.js";
 import { difference, listen, poll, refresh, resembling, state, update } from "./state.js";
 import { doubtfulView } from "./view-doubtful.js";
-import { labelView } from "./view-label.js";
+import { giveBack, labelView } from "./view-label.js";
 import { progressView } from "./view-progress.js";
 import { seedsView } from "./view-seeds.js";
 
@@ -37,6 +37,7 @@ export const outbox = new Outbox({
   conflict(error, request) {
     if (error.status !== 409) {
       banner(`Not saved: ${error.message}`);
+      giveBack(request.changes);
       return;
     }
     const [wanted] = request.changes;
@@ -92,7 +93,7 @@ function showStatus() {
   $("corpus").title = state.corpus || "";
 }
 
-/** Say once that a new class differs from another only in blanks or capitals: it may be a slip. */
+/** Say once that a new class differs from another only in spaces or capital letters: it may be a slip. */
 const compared = new Set();
 
 function compareClasses(classes) {

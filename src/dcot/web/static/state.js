@@ -21,7 +21,7 @@ export function update(changes) {
 }
 
 const plain = (name) => name.toLowerCase().replace(/\s+/g, "");
-export const difference = "blanks or capitals";
+export const difference = "spaces or capital letters";
 
 /** A class with that name, or one that differs from it only so; not the one that is left out. */
 export function resembling(name, leftOut = null) {

@@ -47,7 +47,7 @@ function list(root, query) {
   function said(answer) {
     if (!answer.known) return "Nothing found: the model knows none of these words.";
     if (cell) return plural(answer.total, "document");
-    return query.q ? `The best ${answer.total} documents.` : `${plural(answer.total, "document")}, in the order of the corpus.`;
+    return query.q ? (answer.total < PAGE ? `${plural(answer.total, "document")} found.` : `The best ${PAGE} documents.`) : `${plural(answer.total, "document")}, in the order of the corpus.`;
   }
 
   fill().catch((error) => results.replaceChildren(h("p", {}, error.message)));

@@ -19,7 +19,7 @@ export function doubtfulView(root, outbox) {
       h("h1", {}, "Doubtful labels"),
       h("p.lead", {}, "Each label is checked by a classifier that was trained on all the others. These are the labels it disagrees with, the most doubtful first. Blue words speak for your label, orange ones for the classifier’s."),
       shown.length
-        ? h("div.stack", { style: { "margin-top": "24px" } }, h("p.muted.small", {}, `${plural(total, "doubtful label")}; here are the first ${shown.length}.`), shown.map(card))
+        ? h("div.stack", { style: { "margin-top": "24px" } }, h("p.muted.small", {}, plural(total, "doubtful label") + (shown.length < total ? `; here are the first ${shown.length}.` : ".")), shown.map(card))
         : h("div.card.empty", { style: { "margin-top": "24px" } }, h("p", {}, state.labelled ? "No label is doubtful." : "Nothing to check yet: label documents of at least two classes first.")),
     );
   }

@@ -16,6 +16,11 @@ let done = new Set();
 let past = []; // {document, before, after}, for undo
 let bySeeds = "";
 
+/** Documents whose labels were refused: they are shown again. */
+export function giveBack(changes) {
+  for (const { id } of changes) done.delete(id);
+}
+
 export function labelView(root, outbox) {
   let alike = null; // look-alikes, while they are shown
   let fetching = null;
@@ -274,7 +279,7 @@ export function labelView(root, outbox) {
       h("select", { id: "order", onchange: (event) => startOver(event.target.value) },
         h("option", { value: "", selected: !bySeeds }, "Suggested"), seeded.map((name) => h("option", { value: name, selected: name === bySeeds }, `Closest to the seed words of ${name}`))));
     const begin = !state.labelled && !seeded.length && h("section", {}, h("h2", {}, "Where to begin"),
-      h("p.muted.small", {}, "Choose a class for the document, or name a new one. Quicker still: give each class a few ", h("a", { href: "/seeds", "data-view": "" }, "seed words"), "."));
+      h("p.muted.small", {}, "Choose a class for the document, or name a new one. To start even faster, give each class a few ", h("a", { href: "/seeds", "data-view": "" }, "seed words"), "."));
     side.replaceChildren(...[begin || accuracy, h("div.stack", {}, begin ? "" : hint || "", order || "", tally || "")].filter(Boolean));
   }
 
