@@ -24,7 +24,7 @@ from dcot.bench.systems import FEATURES, NAMES, OURS, PAPER
 from dcot.bench.tasks import Task, load_corpus, task_of
 from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.runtime.extras import require
-from dcot.runtime.progress import Progress, silent
+from dcot.runtime.progress import Progress, announce, silent
 
 BUDGETS = (20, 50, 100, 200, 500, 1000, 2000)
 # Systems that learn in seconds; ``systems`` can name others.
@@ -81,6 +81,12 @@ def run(
         if wrong := [value for value in given if not isinstance(value, Integral) or value < 1]:
             raise InvalidParameterError(f"{name} must be whole numbers from 1, got {wrong[0]!r}")
     task = _checked(_task(corpus, text, label, split, test_share, data))
+    if too_large := sorted({int(one) for one in few if one >= len(task.train)}):
+        announce(
+            progress,
+            f"Left out, because {task.name} has {len(task.train):,} labelled documents to train "
+            f"on: {', '.join(map(str, too_large))} labels. The budget 'all' uses all of them.",
+        )
     svm_systems = tuple(dict.fromkeys((*names, FEATURES))) if svm else ()
     profile = Profile(
         name="compare",

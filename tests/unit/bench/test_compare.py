@@ -54,12 +54,14 @@ def test_a_loaded_corpus_and_what_is_learned_from_it(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("budgets", "expected"), [((20,), {20}), ((20, 10_000), {20}), ((10_000,), {"all"})]
 )
-def test_all_labels_are_used_only_if_asked(corpus, tmp_path, budgets, expected):
-    """Or if there is nothing else to compare."""
+def test_all_labels_are_used_only_if_asked(corpus, tmp_path, budgets, expected, caplog):
+    """Or if there is nothing else to compare. Budgets that are too large are named."""
+    caplog.set_level("INFO", "dcot")
     done = compare.run(
         corpus, budgets=budgets, draws=1, systems=("TF-IDF",), out=tmp_path, workers=1
     )
     assert {cell.key["labels"] for cell in done.results.cells} == expected
+    assert ("to train on: 10000 labels" in caplog.text) is (10_000 in budgets)
     tables = [table.text() for table in TABLES["few-labels"](done.results)]
     assert [str(*expected) in text for text in tables] == [True, True]
 
