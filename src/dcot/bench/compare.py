@@ -81,7 +81,7 @@ def run(
         if wrong := [value for value in given if not isinstance(value, Integral) or value < 1]:
             raise InvalidParameterError(f"{name} must be whole numbers from 1, got {wrong[0]!r}")
     task = _checked(_task(corpus, text, label, split, test_share, data))
-    if too_large := sorted({int(one) for one in few if one >= len(task.train)}):
+    if too_large := sorted({int(one) for one in few if int(one) >= len(task.train)}):
         announce(
             progress,
             f"Left out, because {task.name} has {len(task.train):,} labelled documents to train "
