@@ -38,6 +38,8 @@ X = np.array([[1.0, 2, 0], [0, 1, 1], [2, 0, 1]])
         ({"tol": 0}, "tol must be a number, positive"),
         ({"dtype": "float16"}, "dtype must be 'float32', 'float64' or None"),
         ({"dtype": "no such"}, "dtype must be"),
+        ({"dtype": "01"}, "dtype must be"),
+        ({"dtype": ","}, "dtype must be"),
         ({"memory_limit": "lots"}, "memory_limit must be"),
         ({"prototypes": "rare"}, "prototypes must be 'frequent'"),
         ({"prototypes": [0, 3]}, "column 3, but there are 3 terms"),

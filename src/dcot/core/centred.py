@@ -152,15 +152,23 @@ def _damaged(what: str) -> InvalidInputError:
     )
 
 
+def as_dtype(value: Any) -> Any:
+    """Return a dtype; that of objects, which nothing accepts, if the value is none.
+
+    NumPy reads some strings as Python: "01" is a SyntaxError.
+    """
+    try:
+        return np.dtype(value)
+    except (TypeError, ValueError, SyntaxError):
+        return np.dtype(object)
+
+
 def precision(wanted: Any, given: Any) -> Any:
     """Return the dtype to compute in: ``wanted``, or by default the one that suits X."""
     if wanted is None:
         double = np.dtype(given).newbyteorder("=") == np.float64  # in any order of bytes
         return np.dtype(np.float64 if double else np.float32)
-    try:
-        dtype = np.dtype(wanted)
-    except (TypeError, ValueError):
-        dtype = np.dtype(object)
+    dtype = as_dtype(wanted)
     if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise InvalidParameterError(f"dtype must be 'float32', 'float64' or None, got {wanted!r}")
     return dtype

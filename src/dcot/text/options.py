@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dcot.core.centred import as_dtype
 from dcot.core.options import check_flag
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from dcot.text.analysis import (
@@ -194,10 +195,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
         )
     _at_least_one("max_features", parameters["max_features"])
     _at_least_one("n_threads", parameters["n_threads"], MAX_THREADS)
-    try:
-        dtype = np.dtype(parameters["dtype"])
-    except (TypeError, ValueError):
-        dtype = np.dtype(object)
+    dtype = as_dtype(parameters["dtype"])
     # SciPy has no float16, and a model folder no long double
     if dtype.kind not in "iu" and dtype not in (np.float32, np.float64):
         raise InvalidTypeError(
