@@ -43,6 +43,8 @@ EQUIVALENT = {
     "few = targets[:: max(1, len(targets) // 8)][:8]":
         "an estimate from other right-hand sides, or one more of them, is as good",
     "self.count = 0 (0 → 1)": "there are two slots",
+    "self.count += 1 (self.count += 1 → self.count -= 1)": "there are two slots",
+    "found: list[tuple[list[float], int, bool]] = [([], 0, True)] * len(blocks)": UNUSED,
     "kept = values > DEFLATED * np.finfo(dtype).eps * values[-1]": ROUNDING,
     "beta = np.where(beta <= tiny, 0.0, beta)": ROUNDING,
     "self.by_documents = centred.shape[0] <= centred.shape[1]": BOTH,
