@@ -304,7 +304,10 @@ class Corpus:
             )
         if label is None or label != label:  # NaN
             return None
-        text = f"{label:.15g}" if isinstance(label, float) else str(label)
+        if isinstance(label, bool):  # as JSON and CSV files have it
+            text = "true" if label else "false"
+        else:
+            text = f"{label:.15g}" if isinstance(label, float) else str(label)
         marked = not text.strip() or text in (self.labels.unlabelled_label or ())
         return None if marked else text
 

@@ -154,15 +154,20 @@ def test_missing_labels_of_all_kinds(here):
     lines = [json.dumps({"text": "x", "topic": label}) for label in labels] + ['{"text": "x"}']
     (here / "labels.jsonl").write_text("\n".join(lines))
     found = read("labels.jsonl", text=None, identifier=None, unlabelled_label=["?"]).labels
-    assert found == [None] * 4 + ["1", "1", "1", None, "True", ["a", "b"], None, None]
+    assert found == [None] * 4 + ["1", "1", "1", None, "true", ["a", "b"], None, None]
 
 
-def test_labels_of_parquet_are_those_of_csv(here):
-    frame = pl.DataFrame({"text": ["a", "b", "c"], "topic": [1, None, 2]})
-    frame.write_parquet("numbers.parquet")
-    frame.write_csv("numbers.csv")
-    for name in ("numbers.parquet", "numbers.csv"):
-        assert read(name, text=None, identifier=None).labels == ["1", None, "2"]
+@pytest.mark.parametrize(
+    ("labels", "texts"),
+    [([1, None, 2], ["1", None, "2"]), ([True, None, False], ["true", None, "false"])],
+)
+def test_labels_of_parquet_are_those_of_csv(here, labels, texts):
+    frame = pl.DataFrame({"text": ["a", "b", "c"], "topic": labels})
+    frame.write_parquet("labels.parquet")
+    frame.write_csv("labels.csv")
+    frame.write_ndjson("labels.jsonl")
+    for name in ("labels.parquet", "labels.csv", "labels.jsonl"):
+        assert read(name, text=None, identifier=None).labels == texts
 
 
 def test_several_labels(here):
