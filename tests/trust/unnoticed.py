@@ -66,6 +66,16 @@ EQUIVALENT = {
     "fold = self._foldable and n >= columns (n >= columns → n > columns)": BOTH,
     "index = np.int32 if n * width < 2**31 else np.int64": "indices of either size are the same",
     "safe = np.where(squares > 0, squares, 1.0)": UNUSED,
+    "return scale_rows(X, (_inverse_norms(squares) * weight).astype(X.dtype)) "
+    "(_inverse_norms(squares) * weight → _inverse_norms(squares) / weight)":
+        "x is the only sparse part, and its weight is one",
+    "units /= np.where(lengths > 0, lengths, 1.0) (1.0 → 2.0)": "what is divided is zero",
+    "kept = values > values.max(initial=0.0) * 1e-10 (0.0 → 1.0)":
+        "columns of length one have an eigenvalue of at least one",
+    "width, below, factor = int(self.layers[-1].coef_.shape[1]), None, 1.0 (1.0 → 2.0)": UNUSED,
+    "return np.ascontiguousarray(directions * np.sign(largest)) "
+    "(directions * np.sign(largest) → directions / np.sign(largest))":
+        "a sign is its own inverse",
     'options = {"n_iter": 3, "power_iteration_normalizer": "QR", "flip_sign": False}':
         "more iterations change digits that are rounding errors here",
 }

@@ -12,7 +12,15 @@ from tests.reference import counts
 
 from dcot import DCoT
 from dcot.core import representation
-from dcot.core.representation import Representation, _inverse_norms, combined, products
+from dcot.core.representation import (
+    Representation,
+    _inverse_norms,
+    _scaled_down,
+    combined,
+    orthonormal,
+    products,
+    sampled_rows,
+)
 
 X = 0.3 * counts(np.random.default_rng(0), 11, 7)
 X[4] = 0
@@ -136,6 +144,25 @@ def test_layers_that_do_not_vary_are_not_scaled(spreads, expected):
     layers = [SimpleNamespace(spread_=spread) for spread in spreads]
     assert Representation(layers, "layers", "shared").scales == pytest.approx(expected)
     assert Representation(layers, "layers", "unit").scales == [1.0, 1.0]
+
+
+def test_a_basis_of_columns_that_are_zero_or_repeated():
+    columns = np.array([[3.0, 0.0, 6.0], [4.0, 0.0, 8.0], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(np.abs(orthonormal(columns)), [[0.6], [0.8], [0.0]], atol=1e-12)
+    assert orthonormal(np.zeros((3, 2))).shape == (3, 0)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
+def test_products_are_kept_near_one(size):
+    matrix = np.array([[1.0, -3.0], [2.0, 0.0]]) * size
+    found = _scaled_down(matrix)
+    assert 0.5 <= np.abs(found).max() < 1
+    np.testing.assert_allclose(found * (np.abs(matrix).max() / np.abs(found).max()), matrix)
+
+
+def test_few_documents_have_one_direction_and_are_all_used():
+    assert DCoT(3, output="lsi").fit(X)._fitted().representation.directions.shape[1] == 1
+    assert sampled_rows(representation.MAX_SAMPLED_DOCUMENTS, None) is None
 
 
 def test_rows_of_zeros_stay_zeros():
