@@ -170,8 +170,8 @@ def _cut_graph(parts: list[Any], retries: int) -> list[Partition]:
     graphs = []
     tasks: dict[Any, Any] = {}
     needs: dict[Any, list[Any]] = {}
-    for part in parts:
-        found = part.__dask_graph__()
+    given = [part.__dask_graph__() for part in parts]  # kept, so that no two have the same id
+    for part, found in zip(parts, given, strict=True):
         graph = whole.setdefault(id(found), dict(found))
         culled, dependencies = cull(graph, [part.key])
         graphs.append(culled)

@@ -608,6 +608,23 @@ def test_empty_partitions_add_nothing():
         on_dask.fit(vectorizer(), [delayed([]), delayed([])], cluster="threads")
 
 
+def test_graphs_that_are_made_when_asked_for():
+    """A new one may have the address of one that is gone."""
+
+    class Graph(dict):
+        pass
+
+    class Made:
+        def __init__(self, number):
+            self.key = f"made-{number}"
+
+        def __dask_graph__(self):
+            return Graph({self.key: (len, self.key[:4])})
+
+    found = _partitions._cut_graph([Made(number) for number in range(50)], 0)
+    assert [partition.recipe.key for partition in found] == [f"made-{i}" for i in range(50)]
+
+
 def test_what_is_no_collection():
     with pytest.raises(InvalidTypeError, match="expected a Dask bag"):
         on_dask.fit(vectorizer(), "texts", cluster="threads")
