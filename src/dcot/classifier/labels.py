@@ -183,8 +183,8 @@ def is_missing(value: Any, mark: Any) -> bool:
         return True
     if isinstance(value, Number) and value != value:  # NaN
         return True
-    if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
-        return True
+    if isinstance(value, np.datetime64 | np.timedelta64):  # -1 is no duration
+        return bool(np.isnat(value) or (isinstance(mark, type(value)) and value == mark))
     if isinstance(value, str) and not value:
         return True
     if mark is None or is_set(value) or isinstance(mark, str) != isinstance(value, str):
