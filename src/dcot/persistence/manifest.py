@@ -23,6 +23,7 @@ OPTIONAL = {"vocabulary"}
 
 # Largest JSON files in bytes. JSON takes many times its size in memory.
 LARGEST = {"manifest": 1 << 20, "settings": 1 << 22, "vocabulary": 1 << 26}
+MAX_NESTING = 50  # of JSON; models need five
 
 _OUR_FILE = re.compile(r"(arrays|settings|vocabulary)-[0-9a-f]{16}\.(safetensors|json)")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -91,10 +92,26 @@ def to_json(value: Any) -> bytes:
 def from_json(data: bytes, what: str) -> Any:
     """Parse untrusted JSON; raise ModelFormatError if it is not valid."""
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        found = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        _check_nesting(found)
     except (ValueError, RecursionError, MemoryError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ModelFormatError(f"{what} is not JSON that can be read ({reason}){DAMAGED}") from None
+    return found
+
+
+def _check_nesting(value: Any) -> None:
+    """Refuse what functions that call themselves may not be able to follow, in any Python."""
+    level = [value]
+    for _ in range(MAX_NESTING):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    if level:
+        raise ValueError(f"nested more than {MAX_NESTING} deep")
 
 
 def _refuse_constant(name: str) -> None:

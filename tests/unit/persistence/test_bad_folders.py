@@ -371,7 +371,7 @@ def test_weights_that_are_larger_than_memory_when_widened(tmp_path, monkeypatch)
         dcot.load(tmp_path / "small")
 
 
-@pytest.mark.parametrize("depth", [900, 5_000])
+@pytest.mark.parametrize("depth", [60, 900, 5_000])
 def test_settings_nested_deeply_where_they_are_read(folder, depth):
     text = json.dumps(settings_of(folder))
     deep = '"verbose": ' + "[" * depth + "]" * depth
