@@ -217,13 +217,15 @@ class Writer:
 def _write_csv(rows: pl.DataFrame, file: IO[bytes], first: bool, *, separator: str) -> None:
     buffer = io.BytesIO()  # so that Python, and not polars, meets a full disk
     rows.write_csv(buffer, include_header=first, separator=separator)
-    file.write(buffer.getbuffer())
+    with buffer.getbuffer() as data:  # let go of it also if the disk is full
+        file.write(data)
 
 
 def _write_json(rows: pl.DataFrame, file: IO[bytes], first: bool) -> None:
     buffer = io.BytesIO()
     rows.write_ndjson(buffer)
-    file.write(buffer.getbuffer())
+    with buffer.getbuffer() as data:  # let go of it also if the disk is full
+        file.write(data)
 
 
 def _write_parquet(writer: Writer) -> None:

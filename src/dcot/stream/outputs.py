@@ -149,7 +149,8 @@ def write_parquet(frame: Any, file: IO[bytes], **options: Any) -> None:
     """Write a polars frame through memory, because Python gives clearer errors of the disk."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, **options)
-    file.write(buffer.getbuffer())
+    with buffer.getbuffer() as data:  # let go of it also if the disk is full
+        file.write(data)
 
 
 class Parquet:
