@@ -49,14 +49,13 @@ _WHAT = {
     "r52": "R52: stories with one topic only, topics with both training and test stories.",
     "r8": "R8: stories with one topic only, of the 8 large topics of R8.",
 }
-_STORY = re.compile(r"<REUTERS\b([^>]*)>(.*?)</REUTERS>", re.DOTALL)
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_TEXT = re.compile(r"<TEXT\b([^>]*)>(.*?)</TEXT>", re.DOTALL)
-_TAG = re.compile(r"<[^>]*>")
-_TOPIC = re.compile(r"<D>(.*?)</D>", re.DOTALL)
+# None of these starts again in the middle of what it has read: damaged files take no longer.
+_ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
+_TAG = re.compile(r"<[^<>]*>")
 _CONTROL = re.compile(r"&#(?:[0-9]|[12][0-9]|3[01]|127);|[\x00-\x08\x0b-\x1f\x7f\ufffd]")
-_FIELDS = {
-    name: re.compile(rf"<{name}>(.*?)</{name}>", re.DOTALL) for name in ("TITLE", "BODY", "TOPICS")
+_OPENING = {
+    name: re.compile(rf"<{name}\b([^<>]*)>")
+    for name in ("REUTERS", "TEXT", "TITLE", "BODY", "TOPICS", "D")
 }
 
 
@@ -258,23 +257,20 @@ def parse_sgml(content: bytes) -> Iterator[Story]:
     >>> story.topics, story.title, story.body
     (('earn',), 'AT&T', 'Up <T>.')
     """
-    for head, inside in _STORY.findall(content.decode("ascii", errors="replace")):
+    for head, inside in _elements("REUTERS", content.decode("ascii", errors="replace")):
         attributes = dict(_ATTRIBUTE.findall(head))
         title, body = _title_and_body(inside)
         yield Story(
             split=attributes.get("LEWISSPLIT", ""),
             has_topics=attributes.get("TOPICS") == "YES",
-            topics=tuple(_plain(topic) for topic in _TOPIC.findall(_field("TOPICS", inside))),
+            topics=tuple(_plain(topic) for _, topic in _elements("D", _field("TOPICS", inside))),
             title=title,
             body=body,
         )
 
 
 def _title_and_body(inside: str) -> tuple[str, str]:
-    found = _TEXT.search(inside)
-    if found is None:
-        return "", ""
-    kind, text = found.groups()
+    kind, text = next(_elements("TEXT", inside), ("", ""))
     if "UNPROC" in kind:  # the raw story, without elements
         return "", _plain(_TAG.sub(" ", text))
     # The text after the title of a BRIEF is filler, and is not in a BODY.
@@ -282,8 +278,16 @@ def _title_and_body(inside: str) -> tuple[str, str]:
 
 
 def _field(name: str, text: str) -> str:
-    found = _FIELDS[name].search(text)
-    return found.group(1) if found else ""
+    """The contents of the first element of this name."""
+    return next((inside for _, inside in _elements(name, text)), "")
+
+
+def _elements(name: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield attributes and contents of the elements of this name, in order."""
+    for piece in text.split(f"</{name}>")[:-1]:
+        found = _OPENING[name].search(piece)
+        if found is not None:
+            yield found.group(1), piece[found.end() :]
 
 
 def _plain(text: str) -> str:

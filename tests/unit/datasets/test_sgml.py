@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.trust.fuzzing import bounded
 
 from dcot.datasets._reuters import Story, _choose, _text, parse_sgml
 
@@ -98,3 +99,16 @@ def test_subsets() -> None:
 def test_text(what: str, expected: str) -> None:
     assert _text(Story("TRAIN", True, (), "T", "B"), what) == expected
     assert _text(Story("TRAIN", True, (), "T", ""), "title+body") == "T"
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [b"<REUTERS>", b"<REUTERS", b"<REUTERS><TEXT>", b"<TEXT <TEXT ", b"a", b"<TOPICS><D>"],
+)
+def test_damaged_files_take_no_longer(damaged):
+    """Openings that are never closed; looking for the end from each of them took minutes."""
+    many = damaged * (1_000_000 // len(damaged))
+    with bounded():
+        assert list(parse_sgml(many)) == []
+        [story] = parse_sgml(sgml(many.decode()))
+    assert story.title == ""
