@@ -25,15 +25,28 @@ def _blas() -> Any:
     import scipy.linalg.blas  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController().select(user_api="blas")
+    found = ThreadpoolController().select(user_api="blas")
+    # BLAS does not know the CPU limit of a container. With one thread per core of the machine, the
+    # threads would use up the limit while they wait for each other.
+    if any(library["num_threads"] > n_cores() for library in found.info()):
+        found.limit(limits=n_cores())
+    return found
 
 
 def n_cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of cores that this process may use, also in a container with a limit."""
     try:
-        return len(os.sched_getaffinity(0))
+        return min(len(os.sched_getaffinity(0)), _core_limit())
     except AttributeError:  # not on macOS or Windows
-        return os.cpu_count() or 1
+        return _core_limit()
+
+
+@lru_cache(maxsize=1)
+def _core_limit() -> int:
+    # the files of control groups are read once: this takes half a millisecond
+    from joblib import cpu_count
+
+    return int(cpu_count())
 
 
 def n_threads() -> int:
@@ -136,9 +149,8 @@ def free_memory() -> int | None:
             candidates.append(int(match[1]) * 1024)
     except OSError:
         pass
-    group = _group_memory(Path("/sys/fs/cgroup"))
-    if group is not None:
-        candidates.append(group)
+    groups = (_group_memory(folder, *names) for folder, names in _GROUP_FILES.items())
+    candidates += [group for group in groups if group is not None]
     if not candidates:
         try:  # macOS reports the total memory, not the free memory: take half of it
             known = "SC_AVPHYS_PAGES" in os.sysconf_names
@@ -149,16 +161,27 @@ def free_memory() -> int | None:
     return max(0, min(candidates))
 
 
-def _group_memory(folder: Path) -> int | None:
+# Files with the limit of a container, what it uses, and a line of its statistics: what is cached.
+_GROUP_FILES = {
+    Path("/sys/fs/cgroup"): ("memory.max", "memory.current", "inactive_file"),
+    Path("/sys/fs/cgroup/memory"): (  # version 1 of control groups
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        "total_inactive_file",
+    ),
+}
+
+
+def _group_memory(folder: Path, limit_file: str, used_file: str, cached: str) -> int | None:
     """Return the bytes that a container may still use, or None without a limit.
 
     Cached files count as used by the container, but their memory can be freed.
     """
     try:
-        limit = (folder / "memory.max").read_text().strip()
-        used = int((folder / "memory.current").read_text())
+        limit = (folder / limit_file).read_text().strip()
+        used = int((folder / used_file).read_text())
         facts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        return None if limit == "max" else int(limit) - used + int(facts.get("inactive_file", 0))
+        return None if limit == "max" else int(limit) - used + int(facts.get(cached, 0))
     except (OSError, ValueError):
         return None
 
