@@ -142,6 +142,18 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert compiled[1] == 0
 
 
+def test_an_installation_that_nobody_can_write_to_compiles_in_each_process():
+    code = (
+        "from numba.core import caching; "
+        "name = 'CacheImpl' if hasattr(caching, 'CacheImpl') else '_CacheImpl'; "  # before 0.61
+        "getattr(caching, name)._locator_classes = []; "
+        "import dcot.core.kernels; from dcot.text import TermCounter; "
+        "print(TermCounter().fit(['oil', 'oil corn', 'corn']).n_terms_)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout == "2\n", run.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "number"),
     [("4GB", 4e9), ("500 MB", 5e8), ("1.5kb", 1500), (10, 10), ("2 GiB", 2 * 2**30)],

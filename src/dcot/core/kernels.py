@@ -9,27 +9,20 @@ disk, so later processes start without compiling.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from dcot.runtime.compiling import compiled
+
 Array = NDArray[Any]
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 ROWS = 64
 FREQUENT_DOCUMENTS = 64  # a term in more documents of a batch is summed in a separate buffer first
 
 
-def _compiled(function: Kernel) -> Kernel:
-    options = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz"}, "boundscheck": False}
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no writable directory for the cache, as in a read-only installation
-        compiled = numba.njit(cache=False, **options)(function)
-    return compiled  # type: ignore[no-any-return]
+_compiled = compiled(fastmath={"contract", "reassoc", "nsz"}, boundscheck=False)
 
 
 @_compiled

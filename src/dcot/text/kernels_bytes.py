@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from dcot.runtime.compiling import compiled
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Spans = tuple[Any, Any, Any]  # starts, ends, first
 
-kernel = njit(cache=True, nogil=True)
+kernel = compiled()
 
 
 @kernel
