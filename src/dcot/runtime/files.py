@@ -158,9 +158,13 @@ def move_into_place(temporary: Path, target: Path) -> None:
     if os.path.lexists(target) and (folder or target.is_dir()):
         old = temporary  # after the exchange
         if not _exchange(temporary, target):
-            old = temporary.with_suffix(".old")
+            old = temporary_name(target).with_suffix(".old")  # no name that is taken
             target.rename(old)
-            temporary.rename(target)
+            try:
+                temporary.rename(target)
+            except OSError:
+                old.rename(target)
+                raise
         sync_folder(target.parent)
         _remove(old)
     else:

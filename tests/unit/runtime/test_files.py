@@ -222,6 +222,36 @@ def test_a_folder_is_replaced_in_one_step(tmp_path: Path) -> None:
     assert looking.returncode == 0
 
 
+def test_without_an_exchange_nothing_else_is_in_the_way(tmp_path, monkeypatch):
+    """As on macOS and Windows, or on a network file system."""
+    monkeypatch.setattr(files, "_exchange", lambda one, other: False)
+    make(tmp_path / "x.old", "folder", OLD)  # somebody's, or what a crash has left
+    make(tmp_path / "x", "folder", OLD)
+    make(tmp_path / "x.partial", "folder", NEW)
+    files.move_into_place(tmp_path / "x.partial", tmp_path / "x")
+    assert content(tmp_path / "x") == NEW
+    assert content(tmp_path / "x.old") == OLD
+    assert names(tmp_path) == ["x", "x.old"]
+
+
+def test_without_an_exchange_an_error_brings_the_old_folder_back(tmp_path, monkeypatch):
+    make(tmp_path / "x", "folder", OLD)
+    make(tmp_path / "x.partial", "folder", NEW)
+    rename = Path.rename
+
+    def refused(self: Path, target: Path) -> Path:
+        if self.name == "x.partial":
+            raise PermissionError(errno.EACCES, "a file in it is open")
+        return rename(self, target)
+
+    monkeypatch.setattr(files, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(PermissionError):
+        files.move_into_place(tmp_path / "x.partial", tmp_path / "x")
+    assert content(tmp_path / "x") == OLD
+    assert names(tmp_path) == ["x", "x.partial"]
+
+
 def test_two_writers_have_two_temporary_names(tmp_path):
     names = {files.temporary_name(tmp_path / "part-000001.parquet") for _ in range(10)}
     assert len(names) == 10
