@@ -6,7 +6,7 @@ Train a classifier, save it to a folder, and answer requests with it.
 # %%
 # ## Train and save
 #
-# Saving the weights in 16 bits halves the size, with [hardly any change in
+# Saving the weights in 16 bits halves the size and [does not change the
 # accuracy](../defaults.md#how-to-save).
 import tempfile
 import time
@@ -82,8 +82,9 @@ async def classify(request: Request) -> JSONResponse:
 app = Starlette(routes=[Route("/classify", classify, methods=["POST"])])
 
 # %%
-# Put this code into `service.py` and serve it with `uvicorn service:app`. Here we
-# call the app directly, without a network:
+# Put this code into `service.py`, with `loaded = dcot.load("model")` at the top, and
+# serve it with `uvicorn service:app`. Starlette and uvicorn come with the extra
+# `explore`. Here we call the app directly, without a network:
 import asyncio
 
 import httpx
