@@ -441,7 +441,7 @@ def _member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Ar
         shape, fortran, dtype = read(stream)
         if dtype.hasobject:
             raise InvalidInputError(f"{path}: {member.filename} has Python objects, not numbers")
-        if not shape or fortran or not np.prod(shape):
+        if not shape or fortran or 0 in shape:
             data = stream.read()
             return np.frombuffer(data, dtype=dtype).reshape(shape)
         header = stream.tell()

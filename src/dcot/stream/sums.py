@@ -119,7 +119,8 @@ class SparsePanelSum(PanelSum):
             return total
         X, T = block.rooted, block.transpose
         documents = T.indices[T.indptr[self.start] : T.indptr[self.stop]]
-        pairs = int(np.diff(X.indptr)[documents].sum())  # upper bound of the pairs of terms
+        lengths = np.diff(X.indptr)[documents]
+        pairs = int(lengths.sum(dtype=np.int64))  # upper bound of the pairs of terms
         return self._with(total, self._of(X, T, pairs))
 
     def _of(self, X: Matrix, T: Matrix, pairs: int) -> Any:
@@ -156,7 +157,7 @@ class SparsePanelSum(PanelSum):
             take_entries(dense, columns, values)
             counts.append(found)
             parts.append((columns, values))
-        pointers = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        pointers = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
         kind = np.int32 if pointers[-1] < 2**31 else np.int64
         columns = np.concatenate([part[0] for part in parts]).astype(kind, copy=False)
         values = np.concatenate([part[1] for part in parts])
