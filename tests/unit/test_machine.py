@@ -17,8 +17,6 @@ from threadpoolctl import threadpool_limits
 from dcot import DcotError
 from dcot.runtime.extras import require
 from dcot.runtime.resources import (
-    _GROUP_FILES,
-    _group_memory,
     _pool,
     format_bytes,
     free_memory,
@@ -181,18 +179,6 @@ def test_the_cpu_limit_of_a_container_holds_for_blas_and_our_threads():
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, env=limited, capture_output=True, text=True, check=True)
     assert set(run.stdout.split()) == {"1"}
-
-
-@pytest.mark.parametrize("version", [2, 1])
-def test_the_memory_limit_of_a_container_holds(tmp_path, version):
-    limit, used, cached = list(_GROUP_FILES.values())[2 - version]
-    (tmp_path / limit).write_text("1000\n")
-    (tmp_path / used).write_text("700\n")
-    (tmp_path / "memory.stat").write_text(f"anon 500\n{cached} 150\n")
-    assert _group_memory(tmp_path, limit, used, cached) == 450
-    (tmp_path / limit).write_text("max\n")
-    assert _group_memory(tmp_path, limit, used, cached) is None
-    assert _group_memory(tmp_path / "none", limit, used, cached) is None
 
 
 def test_free_memory_is_plausible():
