@@ -52,6 +52,7 @@ from dcot.persistence.saving import (
     output_container,
     restore_container,
 )
+from dcot.runtime.parameters import Parameters
 from dcot.runtime.progress import progress_for
 from dcot.runtime.resources import allowance, format_bytes, parse_bytes
 from dcot.stream import Blocks, LocalPasses, Passes, Source, as_source
@@ -154,7 +155,7 @@ def _by_name(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     return called
 
 
-class DCoT(Readable, Saveable, TransformerMixin, BaseEstimator):
+class DCoT(Readable, Saveable, TransformerMixin, Parameters):
     """Dense Cohort of Terms: learn to reconstruct frequent terms after terms were removed.
 
     Parameters

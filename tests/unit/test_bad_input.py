@@ -7,7 +7,15 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from dcot import DCoT, DCoTClassifier, DcotError, NotAvailableError, SearchIndex
+from dcot import (
+    DCoT,
+    DCoTClassifier,
+    DcotError,
+    DCoTVectorizer,
+    InvalidParameterError,
+    NotAvailableError,
+    SearchIndex,
+)
 from dcot.text import TermCounter, TermWeighting
 
 X = np.array([[1.0, 2, 0], [0, 1, 1], [2, 0, 1]])
@@ -400,3 +408,12 @@ def test_a_sparse_row_is_no_matrix(kind):
     for wrong in (row, blocks):
         with pytest.raises(DcotError):
             DCoT().fit(wrong)
+
+
+@pytest.mark.parametrize("model", [DCoT(), TermCounter(), TermWeighting(), DCoTVectorizer()])
+@pytest.mark.parametrize("name", ["foo", "foo__bar", "noise__bar", "dtype__bar", "norm__bar"])
+def test_a_parameter_that_is_not_there(model, name):
+    before = model.get_params()
+    with pytest.raises(InvalidParameterError, match=name.split("__")[0]):
+        model.set_params(**{name: 1})
+    assert model.get_params() == before

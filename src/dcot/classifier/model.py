@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import ClassifierMixin, TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
@@ -65,6 +65,7 @@ from dcot.explain import Meaning, Readable, Reader
 from dcot.persistence import Contents
 from dcot.persistence.contents import setting
 from dcot.persistence.saving import Saveable, build, decode_parameters, encode_parameters
+from dcot.runtime.parameters import Parameters
 from dcot.runtime.progress import progress_for, silent
 from dcot.runtime.resources import parse_bytes
 from dcot.text.inputs import Texts, as_texts, is_text, refuse_table_of_texts
@@ -77,7 +78,7 @@ _CLASSIFY = object()  # predict: classify documents without known terms like any
 
 
 @documents_by_name("documents")
-class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, BaseEstimator):
+class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Parameters):
     """Classify documents with few labels and many unlabelled documents.
 
     A dCoT representation is fitted to all documents, and a linear classifier to the labelled
@@ -1184,13 +1185,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Base
                         f"has {inner}, as in {own}="
                         f"{'DCoTVectorizer' if own == 'vectorizer' else 'LinearSVC'}()"
                     )
-        try:
-            super().set_params(**parameters)
-        except InvalidParameterError:
-            raise
-        except ValueError as error:
-            raise InvalidParameterError(str(error)) from error
-        return self
+        return super().set_params(**parameters)
 
     def _fitted(self) -> FittedClassifier:
         if not self.__sklearn_is_fitted__():

@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import check_array, metadata_routing
 
 from dcot.core.centred import canonical
 from dcot.errors import InvalidInputError, InvalidTypeError, not_fitted
+from dcot.runtime.parameters import Parameters
 from dcot.text import counting, inputs, options
 from dcot.text.analysis import DEFAULT_PATTERN, Analysis
 from dcot.text.counting import RowStore
@@ -23,7 +24,7 @@ from dcot.text.terms import Int32s, Terms
 
 # Always sparse, whatever scikit-learn is configured to return, as CountVectorizer.
 class TermCounter(  # type: ignore[call-arg]
-    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+    TransformerMixin, Parameters, auto_wrap_output_keys=None
 ):
     r"""Count the terms of texts: documents in, a sparse matrix and a vocabulary out.
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.sparsefuncs_fast import (
     inplace_csr_row_normalize_l1,
     inplace_csr_row_normalize_l2,
@@ -21,6 +21,7 @@ from sklearn.utils.validation import validate_data
 from dcot.core.centred import canonical, check_kind
 from dcot.core.options import check_choice, check_number
 from dcot.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, not_fitted
+from dcot.runtime.parameters import Parameters
 from dcot.text.options import check_flags
 
 Floats = npt.NDArray[np.float64]
@@ -32,7 +33,7 @@ _NORMS = ("auto", "l1", "l2", None)
 
 # Always sparse, whatever scikit-learn is configured to return, as TfidfTransformer.
 class TermWeighting(  # type: ignore[call-arg]
-    OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+    OneToOneFeatureMixin, TransformerMixin, Parameters, auto_wrap_output_keys=None
 ):
     """Weigh the terms of a document-term matrix.
 
