@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, ClassVar, Self
@@ -153,6 +154,8 @@ class SearchIndex(Saveable):
         self.embedding = embedding
         self._encoder = None if embedding is None else as_encoder(embedding)
         fitted = model if model is not None and _is_fitted(model) else None
+        if isinstance(fitted, Saveable):  # its user may fit it again, or add to it
+            fitted = copy(fitted)
         records = Records(texts=() if store_texts else None)
         is_text = True if isinstance(model, DCoTVectorizer) else None
         self._snapshot = Snapshot(fitted, is_text, records)

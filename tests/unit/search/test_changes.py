@@ -230,3 +230,22 @@ def test_new_words_are_found(model):
     assert index.search("zeppelin", k=1).ids == ["z"]
     assert index.search("zeppelin", hybrid=0).ids == ["z"]
     assert not index.search("zeppelin", hybrid=1).known  # what it means was not learned
+
+
+@pytest.mark.parametrize("change", ["fit", "partial_fit"])
+def test_an_index_keeps_its_model_when_that_is_fitted_again(change):
+    model = DCoTVectorizer(n_layers=1).partial_fit(TEXTS)
+    index = SearchIndex(model).add([*TEXTS, "zebra"])
+    before = index.search(["oil zebra", "wheat"])
+    getattr(model, change)(["wheat oil banana", "corn banana", "oil corn split"])
+    assert index.search(["oil zebra", "wheat"]) == before
+    assert len(index.add(["banana oil"]).search("banana oil")) == len(TEXTS) + 2
+
+
+def test_an_index_of_rows_keeps_its_model_when_that_is_fitted_again():
+    X = np.random.default_rng(0).poisson(1.0, (20, 6)).astype(float)
+    model = dcot.DCoT().fit(X)
+    index = SearchIndex(model).add(X)
+    before = index.search(X)
+    model.fit(X[::-1] * np.arange(1, 7))
+    assert index.search(X) == before
