@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import Ridge
@@ -123,3 +124,12 @@ def test_bad_probabilities(y, words):
 def test_other_learners_are_refused(corpus):
     with pytest.raises(DcotError, match="estimator='ridge'"):
         DCoTClassifier(estimator="svm").fit(corpus[0], corpus[2])
+
+
+def test_a_table_of_arrow_has_names_too(corpus):
+    X, y, votes = corpus
+    table = pa.table(dict(zip(NAMES, votes.T, strict=True)))
+    model = DCoTClassifier(random_state=0).fit(X, table)
+    assert model.classes_.tolist() == NAMES
+    assert model.score(X, pa.table({"y": np.array(NAMES)[y]})["y"]) > 0.8
+    assert model.score(X, table) > 0.8

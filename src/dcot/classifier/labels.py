@@ -70,7 +70,7 @@ def read_labels(y: Any, n: int, mark: Any = -1) -> Labels:
             f"Found input variables with inconsistent numbers of samples: {n} documents, "
             f"{len(values)} labels; give one label for each document, None for unlabelled ones"
         )
-    return _read_values(values, getattr(y, "columns", None), mark)
+    return _read_values(values, _column_names(y), mark)
 
 
 def _checked_mark(mark: Any) -> Any:
@@ -143,6 +143,11 @@ def label_values(y: Any) -> list[Any] | Array:
         raise InvalidTypeError(
             f"y is a {type(y).__name__}, expected a sequence with one label per document"
         ) from None
+
+
+def _column_names(y: Any) -> Any:
+    """The names of the columns of a table; None of an array. ``columns`` of Arrow are not names."""
+    return getattr(y, "column_names", getattr(y, "columns", None))
 
 
 def _unmasked(y: Any) -> Any:
@@ -518,8 +523,9 @@ def hits(y: Any, predicted: Any, kind: str, mark: Any, classes: Array) -> tuple[
             f"{len(predicted)} documents, but {len(values)} labels to score them by"
         )
     if kind == "soft" and (isinstance(values, np.ndarray) or any(map(is_set, values))):
-        known = _read_values(values, getattr(y, "columns", None), mark)
-        best = _most_probable(known, getattr(y, "columns", None), classes)
+        columns = _column_names(y)
+        known = _read_values(values, columns, mark)
+        best = _most_probable(known, columns, classes)
         labelled = np.isin(np.arange(len(values)), known.labelled)
         return labelled, np.asarray(best == np.asarray(predicted)[labelled])
     if kind == "indicator":
