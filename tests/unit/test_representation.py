@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from tests.reference import counts
 
 from dcot import DCoT
@@ -187,3 +188,21 @@ def test_spreads_are_those_of_the_outputs(shape, solver):
         spread = ((Z - Z.mean(axis=0)) ** 2).sum(axis=1).mean()
         if spread > 1e-6:  # less is rounding
             assert layer.spread_ == pytest.approx(spread, rel=0.05)
+
+
+@pytest.mark.parametrize("n", [1, 7, 3000])
+@pytest.mark.parametrize("normalize", ["shared", "unit"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", [sp.csr_array, np.asarray])
+def test_equal_documents_have_no_features(n, normalize, dtype, kind):
+    row = np.random.default_rng(0).random((1, 12)).astype(dtype) / 3
+    X, new = kind(np.repeat(row, n, axis=0)), kind(np.vstack([row, 2 * row, np.eye(12)[:3]]))
+    model = DCoT(normalize=normalize)
+    for fitted in (
+        clone(model).fit(X),
+        clone(model).partial_fit(X).partial_fit(X),
+        clone(model).fit([X, X]),
+        clone(model).fit(X, sample_weight=np.full(n, 1 / n)),
+    ):
+        assert not fitted.transform(new).any()
+        np.testing.assert_allclose(fitted.reconstruct(new, 1), np.repeat(row, 5, 0), rtol=1e-5)

@@ -12,7 +12,7 @@ input β, so the factor is q_β. See ARCHITECTURE.md.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,10 @@ class Solution:
     gain: float
     n_iter: int = 1
     converged: bool = True
+
+    def unless_equal(self, moments: Moments) -> Solution:
+        """This solution, or zeros if all documents are equal: then it is rounding."""
+        return self if moments.differ else replace(self, coef=np.zeros_like(self.coef), gain=0.0)
 
 
 def marginalise(

@@ -146,6 +146,7 @@ def fit_moments(moments: Moments, options: FitOptions) -> FittedDCoT:
     system = options.system(moments, 0)
     inputs = OutputMoments(moments, scatter)
     solution = next(direct.solve_scatter(inputs.scatter.copy(), prototypes, [system]))
+    solution = solution.unless_equal(moments)
     first = Layer.solved(solution, "primal", system, moments, prototypes, options.squash)
     below = inputs.after(first) if options.n_layers > 1 else None
     layers = stack_layers(first, options, None, below)
@@ -198,6 +199,7 @@ def _first_layers(
         centred, prototypes, systems, tol=options.tol, max_iter=options.max_iter, progress=say
     )
     for (one, system), solution in zip(group, solutions, strict=True):
+        solution = solution.unless_equal(moments)
         yield Layer.solved(solution, solver, system, moments, prototypes, one.squash)
 
 

@@ -99,6 +99,12 @@ class Moments:
         """Centred sums of squares, the diagonal of the centred scatter; never below zero."""
         return np.maximum(self.squares - self.n * self.mean**2, 0.0)
 
+    @property
+    def differ(self) -> bool:
+        """Whether documents differ by more than the rounding of the sums, which grows with n."""
+        rounding = max(self.n, 1000.0) * np.finfo(np.float64).eps
+        return bool(self.variation().sum() > rounding * self.squares.sum())
+
     def centred_scatter(self) -> Array:
         """Return ``Σ (x−µ)(x−µ)ᵀ``, lower triangle, as a new array."""
         assert self.scatter is not None

@@ -157,11 +157,13 @@ class _Fit:
         system = options.system(moments, 0)
         solution, gram = self._solve(plan, scatter, moments, prototypes, system)
         solver, squash = plan.solver, options.squash
-        first = Layer.solved(solution, solver, system, moments, prototypes, squash)
+        first = Layer.solved(
+            solution.unless_equal(moments), solver, system, moments, prototypes, squash
+        )
         below = None
         if gram is not None:
             assert first.mean_ is not None
-            below = OutputMoments.centred(moments.n, first.mean_, gram)
+            below = OutputMoments.centred(moments.n, first.mean_, gram * moments.differ)
         layers = stack_layers(first, options, self, below)
         made = Representation(layers, options.output, options.normalize)
         return FittedDCoT(made, prototypes, float(moments.n), self.d, plan)
