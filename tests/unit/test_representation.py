@@ -206,3 +206,16 @@ def test_equal_documents_have_no_features(n, normalize, dtype, kind):
     ):
         assert not fitted.transform(new).any()
         np.testing.assert_allclose(fitted.reconstruct(new, 1), np.repeat(row, 5, 0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("offset", [10, 100, 1000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_layers_have_the_same_weight_if_columns_have_large_means(offset, dtype):
+    X = np.random.default_rng(0).poisson(1.0, (300, 20)).astype(dtype)
+    X[:, : 20 if offset < 1000 else 1] += offset
+    for model in (DCoT().fit(X), DCoT().fit([X[:200], X[200:]]), DCoT(solver="primal").fit(X)):
+        Z = model.transform(X)
+        lengths = model.layers_[0].outputs(X) - model.layers_[0].mean_
+        squares = (lengths**2).sum(axis=1)
+        mean = [(squares * (part**2).sum(axis=1)).mean() for part in np.hsplit(Z, 2)]
+        np.testing.assert_allclose(mean[1], mean[0], rtol=0.1)

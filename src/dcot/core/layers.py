@@ -24,6 +24,8 @@ Array = NDArray[Any]
 BLOCK_BYTES = 64_000_000
 # Centred and multiplied at a time; small enough to stay in the cache.
 CACHE_BYTES = 4_000_000
+# Of the inputs of a layer, relative to the diagonal of its system; much larger with text.
+SMALL_VARIATION = 0.005
 
 
 @dataclass(frozen=True)
@@ -121,17 +123,24 @@ class OutputMoments:
     def next_layer(self, options: FitOptions, index: int) -> Layer:
         """Return the layer that reconstructs every output from all outputs.
 
-        The last layer overwrites the scatter, which nothing needs any more.
+        The last layer overwrites the scatter, unless it is needed once more.
         """
         system = options.system(self.moments, index)
+        variation = float(np.einsum("ii->", self.scatter, dtype=np.float64))
+        small = system.keep * variation < SMALL_VARIATION * system.shift * system.scale.sum()
         targets = np.arange(self.moments.n_terms)
         if self.documents is not None:
             solver, solutions = "dual", direct.solve_by_documents(self.documents, targets, [system])
         else:
             last = index == options.n_layers - 1
-            scatter = self.scatter if last else self.scatter.copy()
+            scatter = self.scatter if last and not small else self.scatter.copy()
             solver, solutions = "primal", direct.solve_scatter(scatter, targets, [system])
-        return Layer.solved(next(solutions), solver, system, self.moments, targets, options.squash)
+        solution = next(solutions)
+        layer = Layer.solved(solution, solver, system, self.moments, targets, options.squash)
+        if small:  # from the system it is a difference of much larger numbers
+            outputs = np.einsum("ii->", scatter_after(self.scatter, layer.coef_), dtype=np.float64)
+            layer = replace(layer, spread_=float(outputs) / self.moments.n)
+        return layer
 
 
 def scatter_after(scatter: Array, coef: Array) -> Array:
