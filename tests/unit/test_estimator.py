@@ -299,6 +299,7 @@ def test_rounding_does_not_choose_prototypes_of_centred_documents():
         assert found == [[0, 1, 2]] * 5
 
 
+@pytest.mark.filterwarnings("ignore:reconstructed values differ so little")
 def test_small_differences_choose_prototypes():
     X = np.ones((1000, 3))
     X[0] = [0, 1, 1]

@@ -208,6 +208,14 @@ def test_equal_documents_have_no_features(n, normalize, dtype, kind):
         np.testing.assert_allclose(fitted.reconstruct(new, 1), np.repeat(row, 5, 0), rtol=1e-5)
 
 
+def test_one_large_column_does_not_make_documents_equal():
+    X = np.random.default_rng(0).random((300, 12))
+    X[:, 0] += 1e8
+    model = DCoT(n_layers=1, normalize="center").fit(X)
+    assert model.layers_[0].coef_.any()
+
+
+@pytest.mark.filterwarnings("ignore:reconstructed values differ so little")
 @pytest.mark.parametrize("offset", [10, 100, 1000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_all_layers_have_the_same_weight_if_columns_have_large_means(offset, dtype):
@@ -219,3 +227,15 @@ def test_all_layers_have_the_same_weight_if_columns_have_large_means(offset, dty
         squares = (lengths**2).sum(axis=1)
         mean = [(squares * (part**2).sum(axis=1)).mean() for part in np.hsplit(Z, 2)]
         np.testing.assert_allclose(mean[1], mean[0], rtol=0.1)
+
+
+@pytest.mark.parametrize("columns", [1, 20])
+def test_a_warning_if_features_are_rounding(columns):
+    X = np.random.default_rng(0).poisson(1.0, (300, 20)).astype(float)
+    X[:, :columns] += 1e5
+    for documents in (X, [X[:200], X[200:]]):
+        with pytest.warns(UserWarning, match="mostly rounding in float32.*dtype='float64'"):
+            DCoT(dtype="float32").fit(documents)
+    assert np.linalg.norm(DCoT(dtype="float64").fit_transform(X - X.mean(axis=0))) > 1
+    if columns == 1:
+        DCoT(dtype="float64").fit(X)

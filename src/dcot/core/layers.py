@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +27,7 @@ BLOCK_BYTES = 64_000_000
 CACHE_BYTES = 4_000_000
 # Of the inputs of a layer, relative to the diagonal of its system; much larger with text.
 SMALL_VARIATION = 0.005
+MAX_ROUNDING = 0.03  # of the mean output, relative to the differences between documents
 
 
 @dataclass(frozen=True)
@@ -190,12 +192,30 @@ def stack_layers(
         if linear:  # more precise than from the system
             spread = float(np.einsum("ii->", below.scatter, dtype=np.float64)) / below.moments.n
             layers[-1] = replace(layers[-1], spread_=spread)
+            if index == 1:
+                _warn_of_lost_digits(layers[0])
         layers.append(below.next_layer(options, index))
         say(1.0)
     if options.means and layers[-1].mean_ is None:
         assert corpus is not None
         layers[-1] = replace(layers[-1], mean_=corpus.mean_output(layers))
     return layers
+
+
+def _warn_of_lost_digits(layer: Layer) -> None:
+    """Warn if the outputs differ by little more than the rounding of their mean."""
+    assert layer.mean_ is not None
+    dtype = layer.coef_.dtype
+    spread = max(layer.spread_, 0.0)  # of rounding alone, it may be negative
+    rounding = float(np.finfo(dtype).eps * np.linalg.norm(layer.mean_))
+    if rounding <= MAX_ROUNDING * np.sqrt(spread) or not layer.coef_.any():
+        return
+    other = ", or use dtype='float64'" if dtype == np.float32 else ""
+    warnings.warn(
+        "reconstructed values differ so little between documents, compared with their means, that "
+        f"features are mostly rounding in {dtype}: subtract the mean of each column of X{other}",
+        stacklevel=2,
+    )
 
 
 class DocumentsInMemory:

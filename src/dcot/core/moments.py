@@ -103,7 +103,7 @@ class Moments:
     def differ(self) -> bool:
         """Whether documents differ by more than the rounding of the sums, which grows with n."""
         rounding = max(self.n, 1000.0) * np.finfo(np.float64).eps
-        return bool(self.variation().sum() > rounding * self.squares.sum())
+        return bool((self.variation() > rounding * self.squares).any())
 
     def centred_scatter(self) -> Array:
         """Return ``Σ (x−µ)(x−µ)ᵀ``, lower triangle, as a new array."""
