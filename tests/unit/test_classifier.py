@@ -184,6 +184,13 @@ def test_the_majority_baseline_is_the_share_of_the_largest_class(corpus, counts,
     assert f"{100 * share:.1f} % are of the majority class" in model.summary()
 
 
+def test_the_majority_baseline_of_several_labels_is_the_most_frequent_set(corpus):
+    X, _ = corpus
+    several = [(("a",), ("b",), ("a", "c"))[k % 3] for k in range(20)] + [("a", "c")] * 4
+    model = DCoTClassifier(random_state=0).fit(X[:24], several)
+    assert model.estimate_.majority.accuracy == 10 / 24
+
+
 def test_the_estimate_leads_with_its_interval(fitted):
     low, high = fitted.estimate_.dcot.accuracy_interval
     words = f"Expect between {100 * low:.0f} and {100 * high:.0f} %"

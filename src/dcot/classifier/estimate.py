@@ -37,6 +37,7 @@ class Score:
 class Estimate:
     """Scores of dCoT, TF-IDF and the majority class on the same held-out documents.
 
+    With several labels per document, the majority class is the most frequent set of labels.
     They are valid for new documents similar to the labelled ones. Documents from ``suggest`` are
     harder than others, so the estimate is too low if their labels are used. With seed words and no
     labelled documents, ``n`` is 0 and every score is NaN.
@@ -137,17 +138,25 @@ def estimate(
     # without a seed, the interval is the same every time
     generator = check_random_state(0 if random_state is None else random_state)
     truth = _predictions(targets, exclusive)
-    n, frequency = len(targets), weights @ truth
+    n = len(targets)
     rows = {
         "dCoT": held_out,
         "TF-IDF": tfidf,
-        "majority class": np.tile(frequency - weights.sum() / 2, (n, 1)),
+        "majority class": np.tile(_majority(truth, weights, exclusive), (n, 1)),
     }
     scores = [
         _score(name, _predictions(decisions, exclusive), truth, weights, generator)
         for name, decisions in rows.items()
     ]
     return Estimate(n, *scores)
+
+
+def _majority(truth: Array, weights: Array, exclusive: bool) -> Array:
+    """Decisions for the most frequent class, or set of classes."""
+    if exclusive:
+        return np.asarray(weights @ truth)
+    sets, member = np.unique(truth, axis=0, return_inverse=True)
+    return np.where(sets[np.bincount(member.ravel(), weights=weights).argmax()], 1.0, -1.0)
 
 
 def _predictions(decisions: Array, exclusive: bool) -> Array:
