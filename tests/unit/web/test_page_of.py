@@ -64,3 +64,21 @@ def test_half_a_character_does_not_break_the_page(vectorizer, tmp_path):
     page = vectorizer.explore(TEXTS, ["a\ud800"] * 6, metadata=[{"b\ud800": "\ud800"}] * 6)
     page.save(tmp_path / "page.html")
     assert data_of(page)["documents"][0]["label"] == "a?"
+
+
+def test_documents_have_the_probabilities_of_their_classes(classifier, vectorizer):
+    found = [one["classes"] for one in data_of(classifier.explore(TEXTS))["documents"]]
+    for classes, chances in zip(found, classifier.predict_proba(TEXTS), strict=True):
+        expected = dict(zip(classifier.classes_.tolist(), chances.round(4), strict=True))
+        assert {one["name"]: one["probability"] for one in classes} == pytest.approx(expected)
+        assert [one["name"] for one in classes] == sorted(expected, key=expected.get)[::-1]
+    assert not any(one["classes"] for one in data_of(vectorizer.explore(TEXTS))["documents"])
+
+
+def test_documents_have_the_probabilities_of_a_classifier_with_an_encoder():
+    model = DCoTClassifier(
+        random_state=0, embedding=lambda texts: np.array([[len(t), t.count("o"), 1] for t in texts])
+    ).fit(TEXTS, [*LABELS, None, None])
+    found = [one["classes"] for one in data_of(model.explore(TEXTS))["documents"]]
+    best = [classes[0]["probability"] for classes in found]
+    assert best == pytest.approx(model.predict_proba(TEXTS).max(axis=1).round(4))

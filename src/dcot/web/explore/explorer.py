@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dcot.classifier.explanation import term_shares, vector_shares
+from dcot.classifier.fit import FittedClassifier
 from dcot.core.centred import as_documents
 from dcot.core.fit import FittedDCoT
 from dcot.embedding.vectors import Documents
@@ -172,17 +173,29 @@ class Explorer:
 
     def _classified(self) -> Array | None:
         """The most probable class of every document."""
-        classifier = self.subject.classifier
-        if classifier is None:
+        if self.subject.classifier is None:
             return None
-        fitted, texts = classifier._fitted(), self.corpus.documents.texts
-        starts = range(0, len(texts), BLOCK)
+        rows = np.arange(len(self.corpus))
+        starts = range(0, len(rows), BLOCK)
+        return np.concatenate([self._decisions(rows[k : k + BLOCK]).argmax(axis=1) for k in starts])
+
+    def _decisions(self, rows: Array) -> Array:
+        """Decisions of the classifier for some documents."""
+        classifier = self.subject.classifier
+        assert classifier is not None
+        fitted = classifier._fitted()
         if fitted.embedding is None:  # the words are counted already
-            X = as_documents(self.X, fitted.dcot.dtype)
-            blocks = (Documents(X[k : k + BLOCK]) for k in starts)
-        else:
-            blocks = (classifier._read(texts[k : k + BLOCK]) for k in starts)
-        return np.concatenate([fitted.decisions(block).argmax(axis=1) for block in blocks])
+            return fitted.decisions(Documents(as_documents(self.X[rows], fitted.dcot.dtype)))
+        texts = self.corpus.documents.texts
+        return fitted.decisions(classifier._read([texts[row] for row in rows.tolist()]))
+
+    def classes(self, rows: Array) -> list[list[dict[str, Any]]]:
+        """The most probable classes of some documents; none without a classifier."""
+        classifier = self.subject.classifier
+        if classifier is None or not len(rows):
+            return [[] for _ in rows]
+        fitted = classifier._fitted()
+        return [_most_probable(fitted, decisions) for decisions in self._decisions(rows)]
 
     # -- documents --------------------------------------------------------------------------
 
@@ -329,17 +342,13 @@ class Explorer:
             return None
         fitted, document = classifier._fitted(), classifier._read([text])
         decisions = fitted.decisions(document)
-        chances = fitted.probabilities(decisions)[0]
         order = np.argsort(-decisions[0], kind="stable")
         names = [str(name) for name in fitted.classes]
         weights, why = fitted.coef[order[0]].astype(np.float64), names[order[0]]
         if len(order) > 1 and fitted.exclusive:
             weights = weights - fitted.coef[order[1]]
             why = f"{names[order[0]]} rather than {names[order[1]]}"
-        listed = [
-            {"name": names[k], "probability": round(float(chances[k]), 4)}
-            for k in order[:MAX_CLASSES]
-        ]
+        listed = _most_probable(fitted, decisions[0])
         of_terms, beside = np.split(weights, [fitted.dcot.n_features])
         shares = term_shares(document.terms, self._wide, of_terms)
         by_vectors = vector_shares(document, fitted.embedding, beside)[1]
@@ -360,3 +369,12 @@ class Explorer:
             for text, columns, shares in parts
         ]
         return shaded(self.subject.vectorizer.counter_, by_column)
+
+
+def _most_probable(fitted: FittedClassifier, decisions: Array) -> list[dict[str, Any]]:
+    """The most probable classes of a document, with their probabilities."""
+    chances = fitted.probabilities(decisions[None])[0]
+    order = np.argsort(-decisions, kind="stable")[:MAX_CLASSES]
+    return [
+        {"name": str(fitted.classes[k]), "probability": round(float(chances[k]), 4)} for k in order
+    ]

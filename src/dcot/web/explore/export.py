@@ -118,7 +118,8 @@ def export_page(explorer: Explorer) -> Page:
 
 def _data(explorer: Explorer) -> dict[str, Any]:
     rows = _rows(explorer)
-    documents = [_document(explorer, int(row)) for row in rows]
+    pairs = zip(rows.tolist(), explorer.classes(rows), strict=True)
+    documents = [_document(explorer, row, classes) for row, classes in pairs]
     place = {int(row): k for k, row in enumerate(rows)}
     cells, shown = [], None
     if explorer.confusion is not None:
@@ -160,7 +161,7 @@ def _about(explorer: Explorer, n: int) -> dict[str, Any]:
     return explorer.about() | {"name": stated, "documents": n, "phase": "ready", "labels": None}
 
 
-def _document(explorer: Explorer, row: int) -> dict[str, Any]:
+def _document(explorer: Explorer, row: int, classes: list[dict[str, Any]]) -> dict[str, Any]:
     corpus = explorer.corpus
     text = corpus.documents.texts[row]
     metadata = (corpus.metadata[row] if corpus.metadata else None) or {}
@@ -170,7 +171,7 @@ def _document(explorer: Explorer, row: int) -> dict[str, Any]:
         "label": explorer.label(row),
         "predicted": explorer.predicted_name(row),
         "metadata": [[str(name), str(value)[:200]] for name, value in metadata.items()],
-        "classes": [],
+        "classes": classes,
     }
 
 
