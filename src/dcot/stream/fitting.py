@@ -77,7 +77,7 @@ def fit_matrices(
     """Learn from passes over matrices, locally or on a cluster."""
     first = passes.map(ReadBlock(None)).first()
     d, dtype = first.shape[1], precision(dtype, first.X.dtype)
-    blocks = passes.map(ReadBlock(d, dtype)).map(AttachWeights(weights))
+    blocks = passes.map(ReadBlock(d, dtype, first.names)).map(AttachWeights(weights))
     return fit_passes(blocks, d, dtype, options, sparse_parts=sparse_parts)
 
 

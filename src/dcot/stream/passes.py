@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
+from sklearn.utils.validation import _get_feature_names
 
 from dcot.core.centred import Matrix, as_documents, scale_rows
 from dcot.errors import DcotError, InvalidInputError
@@ -22,11 +23,15 @@ Array = NDArray[Any]
 
 @dataclass
 class Block:
-    """Documents as CSR or dense matrix, with weights; ``start`` is the first row in the corpus."""
+    """Documents as CSR or dense matrix, with weights; ``start`` is the first row in the corpus.
+
+    ``names`` are those of the columns, if the documents were a frame that has just been read.
+    """
 
     X: Matrix
     weights: Array | None = None
     start: int = 0
+    names: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -34,7 +39,8 @@ class Block:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out cached values, because a block may be sent to another process."""
-        return {"X": self.X, "weights": self.weights, "start": self.start}
+        kept = ("X", "weights", "start", "names")
+        return {name: getattr(self, name) for name in kept}
 
     @property
     def nbytes(self) -> int:
@@ -86,13 +92,16 @@ class Block:
 class ReadBlock:
     """A step of a pass that checks a matrix and makes it CSR or C-contiguous.
 
-    ``d`` is the number of columns, and ``dtype`` the dtype to compute in; None accepts any.
+    ``d`` is the number of columns, ``dtype`` the dtype to compute in, and ``names`` those of the
+    columns; None accepts any.
     """
 
     d: int | None
     dtype: Any = None
+    names: Array | None = None
 
     def __call__(self, X: Any) -> Block:
+        names = _get_feature_names(X)
         accept = ["csr", "csc", "coo"]
         X = check_array(X, accept_sparse=accept, dtype="numeric", ensure_min_samples=0)
         if self.d is not None and X.shape[1] != self.d:
@@ -100,7 +109,13 @@ class ReadBlock:
                 f"{X.shape[1]} columns, but the first documents have {self.d}: count all documents "
                 "with the same vocabulary"
             )
-        return Block(X if self.dtype is None else as_documents(X, self.dtype))
+        known = self.names
+        if known is not None and names is not None and list(known) != list(names):
+            raise InvalidInputError(
+                "the columns have other names, or another order, than those of the first "
+                f"documents, {list(known)!s:.80}: give all frames the same columns"
+            )
+        return Block(X if self.dtype is None else as_documents(X, self.dtype), names=names)
 
 
 def read_blocks(source: Source) -> Block:
@@ -108,7 +123,9 @@ def read_blocks(source: Source) -> Block:
     blocks: list[Block] = []
     for batch in source.batches():
         try:
-            read = ReadBlock(blocks[0].shape[1] if blocks else None)
+            read = ReadBlock(None)
+            if blocks:
+                read = ReadBlock(blocks[0].shape[1], names=blocks[0].names)
             blocks.append(read(batch.documents))
         except (DcotError, ValueError, TypeError) as error:
             source.failed(batch.name, error)

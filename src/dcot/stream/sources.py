@@ -292,7 +292,7 @@ class Blocks(Source):
         if not self.blocks:
             raise InvalidInputError("the list of blocks is empty: give at least one matrix")
         for number, block in enumerate(self.blocks):
-            if getattr(block, "ndim", None) != 2:
+            if not _is_matrix(block):
                 raise InvalidInputError(
                     f"block {number} is a {type(block).__name__}, expected a matrix, "
                     "documents × terms"
@@ -304,12 +304,16 @@ class Blocks(Source):
             yield f"block {number}", partial(_slices, block)
 
 
+def _is_matrix(block: Any) -> bool:
+    return len(getattr(block, "shape", ())) == 2  # frames of polars have no ndim
+
+
 def _slices(block: Any) -> Iterator[Any]:
     """Yield rows in pieces of bounded size."""
     if sp.issparse(block):
         check_indices(block)  # SciPy does not check them when it slices
     n = block.shape[0]
-    entries = int(block.nnz if sp.issparse(block) else block.size)
+    entries = int(block.nnz if sp.issparse(block) else n * block.shape[1])
     rows = max(64, int(_BATCH_VALUES * n / max(entries, 1)))
     if n <= rows:
         yield block
@@ -465,7 +469,7 @@ def as_source(X: Any) -> Source | None:
         return Once(X)
     if callable(X) and not hasattr(X, "shape"):
         return Repeatable(X)
-    if isinstance(X, list | tuple) and X and all(getattr(b, "ndim", 0) == 2 for b in X):
+    if isinstance(X, list | tuple) and X and all(map(_is_matrix, X)):
         return Blocks(X)
     return None
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from tests.unit.streaming.corpus import matrix
 from tests.unit.streaming.same import assert_same_model
 
@@ -403,3 +406,16 @@ def test_an_iteration_that_gets_no_better_ends():
 def test_paths_that_are_none(paths):
     with pytest.raises(InvalidTypeError, match="a path or a list of paths"):
         NpzFiles(paths)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_are_blocks_and_have_the_same_columns(X, frame):
+    names = [f"word{k}" for k in range(X.shape[1])]
+    whole = pd.DataFrame(X.toarray(), columns=names)
+    blocks = [frame(whole[:20]), frame(whole[20:])]
+    model = DCoT(solver="primal")
+    assert_same_model(clone(model).fit(blocks), clone(model).fit(X))
+    blocks[1] = blocks[1][names[::-1]]
+    for fit in (DCoT().fit, lambda blocks: DCoT().noise_path(blocks, [0.5, 0.9])):
+        with pytest.raises(InvalidInputError, match="block 1: the columns have other names"):
+            fit(blocks)

@@ -111,7 +111,12 @@ def test_blocks_stack_slice_and_travel():
     np.testing.assert_array_equal(again.weights, weights)
     assert again.start == 5
     sent = pickle.loads(pickle.dumps(whole))
-    assert set(vars(sent)) == {"X", "weights", "start"}  # what can be made again is not sent
+    assert set(vars(sent)) == {
+        "X",
+        "weights",
+        "start",
+        "names",
+    }  # what can be made again is not sent
     dense = Block.stack([Block(X[:4].toarray()), Block(X[4:].toarray())])
     np.testing.assert_array_equal(dense.X, X.toarray())
     assert dense.weights is None
