@@ -635,3 +635,22 @@ def test_settings_that_could_not_be_loaded_are_refused(options, words):
 def test_the_generator_of_numpy_seeds_other_learners():
     X, y = easy(2)
     assert DCoTClassifier(estimator="svm", random_state=np.random).fit(X, y).score(X, y) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda text: text.split(), r"document 0 is \['.*join its tokens"),
+        (lambda text: tuple(text.split()), "join its tokens"),
+        (lambda text: {"text": text}, "of type dict, expected a string"),
+    ],
+)
+def test_texts_inside_of_something_say_what_to_do(make, words):
+    with pytest.raises(InvalidInputError, match=words):
+        DCoTClassifier().fit([make(text) for text in TEXTS], LABELS)
+
+
+def test_an_array_of_texts_with_two_dimensions_says_what_to_do():
+    for kind in (str, object):
+        with pytest.raises(InvalidInputError, match=r"pass array.ravel\(\)"):
+            DCoTClassifier().fit(np.array(TEXTS, dtype=kind)[:, None], LABELS)

@@ -68,7 +68,13 @@ from dcot.persistence.saving import Saveable, build, decode_parameters, encode_p
 from dcot.runtime.parameters import Parameters
 from dcot.runtime.progress import progress_for, silent
 from dcot.runtime.resources import parse_bytes
-from dcot.text.inputs import Texts, as_texts, is_text, refuse_table_of_texts
+from dcot.text.inputs import (
+    Texts,
+    as_texts,
+    is_text,
+    refuse_nested_texts,
+    refuse_table_of_texts,
+)
 from dcot.text.pipeline import TextPipeline
 from dcot.vectorizer import SAVING_ADVICE, DCoTVectorizer
 
@@ -555,6 +561,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Para
 
     def _validated(self, X: Any, reset: bool) -> Any:
         refuse_table_of_texts(X)
+        refuse_nested_texts(X)
         return validated(self, X, reset)
 
     # -- using ------------------------------------------------------------------------------

@@ -224,6 +224,18 @@ def refuse_table_of_texts(documents: Any) -> None:
         raise _whole_table(documents)
 
 
+def refuse_nested_texts(documents: Any) -> None:
+    """Raise an error for texts in lists of tokens, in dicts, or in an array of two dimensions."""
+    several = isinstance(documents, list | tuple) or (
+        isinstance(documents, np.ndarray) and documents.ndim == 2
+    )
+    first: Any = next(iter(documents), None) if several else None
+    row = first.ravel()[:1].tolist() if isinstance(first, np.ndarray) else first
+    word = row[0] if isinstance(row, list | tuple) and row else None
+    if isinstance(first, Mapping) or isinstance(word, str):
+        as_texts(documents)
+
+
 def _whole_table(table: Any) -> InvalidTypeError:
     """The error for a table in place of one of its columns."""
     columns = _columns(table)
