@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from dcot.distributed._running import Options, Shared, compute, connected, in_us
 from dcot.errors import InvalidInputError, InvalidParameterError, OutputError
 from dcot.estimator import DCoT
 from dcot.runtime.files import as_path, atomic_file, explained, write_atomically
-from dcot.stream.outputs import reason_of, write_parquet
+from dcot.stream.outputs import OUTPUT_FILES, reason_of, write_parquet
 from dcot.stream.passes import count_of
 from dcot.stream.writing import checksum
 from dcot.vectorizer import DCoTVectorizer
@@ -221,7 +220,6 @@ def _writing(
     return tasks
 
 
-_OURS = re.compile(r"part-[0-9]+\.parquet|\.part-[0-9]+\.json|(features|model)\.json|\..+\.partial")
 Mark = list[str]  # the name of a partition, and a digest of its files or its column
 
 
@@ -245,7 +243,7 @@ def _begin(folder: Path, model: str, partitions: list[Mark], overwrite: bool) ->
 
 def _check_ours(folder: Path, record: Path) -> None:
     """Raise an error if the folder has anything that ``transform_to`` did not write."""
-    others = sorted(path.name for path in folder.iterdir() if not _OURS.fullmatch(path.name))
+    others = sorted(path.name for path in folder.iterdir() if not OUTPUT_FILES.fullmatch(path.name))
     with suppress(ValueError, TypeError, RecursionError):  # a damaged record may be replaced
         if "model" not in json.loads(record.read_text(encoding="utf-8")):
             others.append(record.name)

@@ -24,6 +24,10 @@ Array = NDArray[Any]
 _HEADER = 128  # bytes; fits any shape
 _MAGIC = b"\x93NUMPY"
 _PARTS = re.compile(r"part-[0-9]+\.parquet|features\.json")
+# What may be in a finished folder, also in one that was written on a cluster.
+OUTPUT_FILES = re.compile(
+    r"part-[0-9]+\.parquet|\.part-[0-9]+\.json|(features|model)\.json|\..+\.partial"
+)
 
 
 @dataclass

@@ -33,7 +33,7 @@ from dcot.errors import (
 from dcot.runtime.files import DISK_FULL, as_path, write_atomically
 from dcot.runtime.progress import Progress, announce, documents_done, silent
 from dcot.stream import Batch, Source
-from dcot.stream.outputs import Checkpoint, Npy, Parquet, Writer, reason_of
+from dcot.stream.outputs import OUTPUT_FILES, Checkpoint, Npy, Parquet, Writer, reason_of
 from dcot.stream.passes import count_of
 from dcot.stream.sources import named
 
@@ -272,6 +272,13 @@ def _begin(path: Path, fresh: Checkpoint, overwrite: bool, resume: bool) -> Chec
         raise InvalidParameterError(
             f"{path} already exists and does not hold features that dcot wrote, so it is not "
             "replaced: give another path"
+        )
+    others = [] if fresh.kind == "npy" or not path.exists() else os.listdir(path)
+    others = sorted(name for name in others if not OUTPUT_FILES.fullmatch(name))
+    if others:
+        raise InvalidParameterError(
+            f"{path} also holds other files ({others[0]}), so it is not replaced: move them, or "
+            "give another path"
         )
     if not path.parent.is_dir():
         raise InvalidParameterError(f"the folder {path.parent} does not exist: create it first")

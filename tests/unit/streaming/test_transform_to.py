@@ -596,6 +596,16 @@ def test_folders_of_others_are_never_replaced(model, X, tmp_path, name):
     assert (tmp_path / name / "thesis.txt").read_text() == "three years of work"
 
 
+def test_features_among_files_of_others_are_not_replaced(model, X, tmp_path):
+    model.transform_to(X, tmp_path / "z")
+    (tmp_path / "z" / "thesis.txt").write_text("three years of work")
+    with pytest.raises(InvalidParameterError, match=r"other files \(thesis.txt\)"):
+        model.transform_to(X, tmp_path / "z", overwrite=True)
+    assert (tmp_path / "z" / "thesis.txt").read_text() == "three years of work"
+    (tmp_path / "z" / "thesis.txt").unlink()
+    assert model.transform_to(X, tmp_path / "z", overwrite=True) == 400
+
+
 def test_other_endings_are_refused(model, X, tmp_path):
     with pytest.raises(InvalidParameterError, match=r"ends in \.csv"):
         model.transform_to(X, tmp_path / "z.csv")
