@@ -35,7 +35,9 @@ LOOK_AHEAD_SECONDS = 0.05  # below this, looking ahead costs more than it can sa
 # Measured with ``python -m benchmarks.scale constants``; operations per second and thread.
 PAIR_RATE = 0.06e9  # pairs of terms added to a scatter matrix in panels
 SPARSE_PAIR_RATE = 0.04e9  # the same to a sparse one
-READ_RATE = 30e6  # values of a matrix read and checked, if no pass was timed
+READ_RATE = 30e6  # values of a matrix read and checked
+PASS_SECONDS = 0.01  # fixed cost of a pass over documents
+TEXT_RATE = 4e6  # values of a matrix made from texts that are read and counted
 # Memory for a batch of texts and its weighted terms; and with its products.
 TEXT_BYTES = 30e6
 BATCH_BYTES = TEXT_BYTES + 2 * BLOCK_BYTES
@@ -234,7 +236,8 @@ class CorpusSize:
     n, nnz : number of documents and of values
     pairs : pairs of terms in a document, Σ l(l+1)/2
     frequency : document frequency of each term, or None
-    pass_seconds : time to read all documents once, or None
+    read_rate : values read per second. It is not measured: the plan, and with it the last digits
+        of the result, would depend on what else the machine does.
     """
 
     d: int
@@ -242,7 +245,12 @@ class CorpusSize:
     nnz: float
     pairs: float
     frequency: Array | None = None
-    pass_seconds: float | None = None
+    read_rate: float = READ_RATE
+
+    @property
+    def read_seconds(self) -> float:
+        """Predicted time to read all documents once."""
+        return PASS_SECONDS + self.nnz / self.read_rate
 
     @property
     def cells(self) -> float:
@@ -276,7 +284,7 @@ def pass_plans(corpus: CorpusSize, r: int, itemsize: int, noise: float) -> list[
     d, s, threads = corpus.d, itemsize, n_threads()
     dense, sparse = DENSE_RATE * threads * 4 / s, SPARSE_RATE * threads * 4 / s
     half, block = d * (d + PANEL) / 2.0 * s, float(d) * r * s
-    read = corpus.pass_seconds if corpus.pass_seconds is not None else corpus.nnz / READ_RATE
+    read = corpus.read_seconds
     if noise / (1 - noise) <= SMALLEST_SHIFT:
         fill = read + corpus.pairs / (PAIR_RATE * threads)
         # an eigendecomposition costs about twenty factorisations, in double precision
@@ -344,8 +352,7 @@ def narrowed(plan: Plan, corpus: CorpusSize, itemsize: int, budget: float) -> Pl
     sweeps = -(-plan.width // width)
     memory = result + width * column + BATCH_BYTES
     passes = 1 + sweeps * (plan.passes - 1)
-    read = corpus.pass_seconds if corpus.pass_seconds is not None else corpus.nnz / READ_RATE
-    seconds = plan.seconds + (passes - plan.passes) * read
+    seconds = plan.seconds + (passes - plan.passes) * corpus.read_seconds
     return replace(plan, memory=memory, seconds=seconds, passes=passes, width=width)
 
 

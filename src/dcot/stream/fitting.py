@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -176,13 +175,11 @@ class _Fit:
 
     def _look(self) -> CorpusSize:
         """Make a first pass for the moments and the size of the corpus."""
-        begun = time.perf_counter()
         ((self.moments, size),) = self._pass([MomentsSum()], "moments")
-        spent = time.perf_counter() - begun
         assert self.moments is not None
         frequency = self.moments.document_frequency
         n, nnz, pairs = size.tolist()
-        return CorpusSize(self.d, n, nnz, pairs, frequency, spent)
+        return CorpusSize(self.d, n, nnz, pairs, frequency)
 
     def _check_passes(self) -> None:
         """Reject an iterator before it is read, if one pass is not enough."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy import sparse
 from dcot.core.centred import as_documents, precision
 from dcot.core.fit import FittedDCoT, check_weights
 from dcot.core.options import FitOptions
-from dcot.core.plan import CorpusSize
+from dcot.core.plan import TEXT_RATE, CorpusSize
 from dcot.errors import InvalidInputError, ModelFormatError
 from dcot.persistence import Contents
 from dcot.persistence.contents import DAMAGED, count, setting
@@ -291,9 +290,7 @@ def fit_texts(
         )
     texts = texts.map(as_texts)
     counter, weighting = pipeline.counter, pipeline.weighting
-    begun = perf_counter()
     counted = fit_counter(counter, texts, VOCABULARY_SHARE * allowance(options.memory_limit))
-    spent = perf_counter() - begun
     n, d = counted.n_documents, len(counted.documents)
     if counter.undercount_:
         announce(
@@ -308,6 +305,6 @@ def fit_texts(
     nnz = float(counted.documents.sum())
     # documents of unequal length have more pairs than those of the mean length
     pairs = 0.6 * nnz * (nnz / n + 1)
-    known = CorpusSize(d, n, nnz, pairs, counted.documents, spent)
+    known = CorpusSize(d, n, nnz, pairs, counted.documents, TEXT_RATE)
     options = options.named(pipeline.terms)
     return fit_passes(blocks, d, dtype, options, known=known, sparse_parts=sparse_parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -331,7 +332,7 @@ def test_too_large_for_every_way(X):
 def corpus(d, n, length=40):
     frequency = np.maximum(n * length / (np.arange(1, d + 1) * np.log(d)), 1)
     nnz = float(n * length)
-    return CorpusSize(d, n, nnz, nnz * length / 2, np.minimum(frequency, n), nnz / 3e7)
+    return CorpusSize(d, n, nnz, nnz * length / 2, np.minimum(frequency, n))
 
 
 def settings_for(limit, solver="auto"):
@@ -419,3 +420,15 @@ def test_frames_are_blocks_and_have_the_same_columns(X, frame):
     for fit in (DCoT().fit, lambda blocks: DCoT().noise_path(blocks, [0.5, 0.9])):
         with pytest.raises(InvalidInputError, match="block 1: the columns have other names"):
             fit(blocks)
+
+
+def test_the_plan_does_not_depend_on_how_long_a_pass_takes():
+    X = sp.random_array((2000, 3000), density=0.01, format="csr", random_state=0)
+
+    def slowly():
+        time.sleep(0.3)
+        yield X
+
+    fast, slow = (DCoT(20).fit(Repeatable(read)) for read in (lambda: iter([X]), slowly))
+    assert (fast.plan_.storage, fast.plan_.method) == (slow.plan_.storage, slow.plan_.method)
+    assert np.array_equal(fast.layers_[1].coef_, slow.layers_[1].coef_)
