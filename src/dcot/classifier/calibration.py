@@ -52,9 +52,29 @@ def calibrate(
     low, high = np.log(0.05), np.log(200.0)
     if slope(low) >= 0:
         return float(np.exp(low)), True
-    if slope(high) <= 0:
-        return float(np.exp(high)), True
+    if slope(high) <= 0:  # every document is right: the likelihood has no maximum
+        return _without_errors(held_out, targets, share, exclusive, float(np.exp(high))), True
     return float(np.exp(brentq(slope, low, high, xtol=1e-12))), True
+
+
+def _without_errors(
+    held_out: Array, targets: Array, share: Array, exclusive: bool, most: float
+) -> float:
+    """The temperature at which the mean probability of the labels is (n + 1) / (n + 2).
+
+    This is Laplace's rule for n documents that are all right: another one may be wrong.
+    """
+    n, of_label = len(targets), (targets + 1) / 2
+
+    def excess(temperature: float) -> float:
+        chances = probabilities(held_out, temperature, exclusive)
+        if exclusive:
+            right = (of_label * chances).sum(axis=1)
+        else:
+            right = (of_label * chances + (1 - of_label) * (1 - chances)).mean(axis=1)
+        return float(share @ right) - (n + 1) / (n + 2)
+
+    return most if excess(most) <= 0 else float(brentq(excess, 0.0, most, xtol=1e-12))
 
 
 def log_losses(held_out: Array, targets: Array, weights: Array, exclusive: bool) -> Array:
