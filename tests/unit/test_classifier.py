@@ -503,6 +503,17 @@ def test_other_learners_weigh_documents_with_several_labels(corpus):
     np.testing.assert_allclose(found, plain.decision_function(new), atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [int, bool])
+def test_columns_of_indicators_name_the_classes(corpus, dtype):
+    X, y = corpus
+    table = pd.DataFrame({"low": y < 2, "even": y % 2 == 0}).astype(dtype)
+    named = DCoTClassifier(random_state=0).fit(X, table)
+    numbered = DCoTClassifier(random_state=0).fit(X, table.to_numpy())
+    assert named.classes_.tolist() == ["low", "even"]
+    assert np.array_equal(named.predict(X), numbered.predict(X))
+    assert named.score(X, table) == numbered.score(X, table)
+
+
 def test_multilabel_as_indicator_and_as_sets(corpus):
     X, y = corpus
     Y = np.zeros((300, 3), dtype=int)

@@ -102,7 +102,7 @@ def _read_any(values: list[Any] | Array, columns: Any, mark: Any) -> Labels:
         values = matrix
     if isinstance(values, np.ndarray):
         soft = _soft(values, columns, mark)
-        return _indicator(values, mark) if soft is None else soft
+        return _indicator(values, columns, mark) if soft is None else soft
     return _single(values, mark)
 
 
@@ -286,15 +286,22 @@ def _soft(y: Array, columns: Any, mark: Any) -> Labels | None:
             "classes, zero or more, that sum to 1 (or, with several labels per document, 0 and 1; "
             "an unlabelled document has NaN in every column)"
         )
-    if columns is not None:
-        _check_kinds(columns)
-    classes = np.arange(y.shape[1]) if columns is None else as_label_array(list(columns))
-    if len(set(classes.tolist())) < len(classes):
-        raise InvalidInputError(f"columns of y have the same name: {classes.tolist()!s:.80}")
+    classes = _named_classes(columns, y.shape[1])
     return Labels(np.flatnonzero(~missing), 2 * kept / sums[:, None] - 1, classes, "soft")
 
 
-def _indicator(y: Array, mark: Any) -> Labels:
+def _named_classes(columns: Any, count: int) -> Array:
+    """The names of the columns; their numbers if they have none."""
+    if columns is None:
+        return np.arange(count)
+    _check_kinds(columns)
+    classes = as_label_array(list(columns))
+    if len(set(classes.tolist())) < len(classes):
+        raise InvalidInputError(f"columns of y have the same name: {classes.tolist()!s:.80}")
+    return classes
+
+
+def _indicator(y: Array, columns: Any, mark: Any) -> Labels:
     marked = (y == mark).all(axis=1) if not isinstance(mark, str) else np.zeros(len(y), dtype=bool)
     if y.dtype.kind == "f":
         marked |= np.isnan(y).all(axis=1)
@@ -305,7 +312,8 @@ def _indicator(y: Array, mark: Any) -> Labels:
             "y with two dimensions must be an indicator matrix of 0 and 1 (an unlabelled document "
             f"has {mark!r} or NaN in every column)"
         )
-    return Labels(labelled, np.where(kept > 0, 1.0, -1.0), np.arange(y.shape[1]), "indicator")
+    classes = _named_classes(columns, y.shape[1])
+    return Labels(labelled, np.where(kept > 0, 1.0, -1.0), classes, "indicator")
 
 
 def _sets(values: list[Any], mark: Any) -> Labels:
@@ -566,7 +574,7 @@ def _indicator_hits(values: Any, predicted: Array, mark: Any) -> tuple[Array, Ar
             f"y has {'other rows' if truth is None else f'shape {truth.shape}'}, expected "
             f"{predicted.shape}, as in fit: a row of 0 and 1 per document, a column per class"
         )
-    known = _indicator(truth, mark)
+    known = _indicator(truth, None, mark)
     labelled = np.isin(np.arange(len(truth)), known.labelled)
     return labelled, ((known.targets > 0) == (predicted > 0)[labelled]).all(axis=1)
 
