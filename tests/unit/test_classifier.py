@@ -191,6 +191,16 @@ def test_the_majority_baseline_of_several_labels_is_the_most_frequent_set(corpus
     assert model.estimate_.majority.accuracy == 10 / 24
 
 
+def test_one_label_per_class_is_too_few_for_an_estimate(corpus):
+    """Leave-one-out is always wrong then, for every classifier."""
+    X, y = corpus
+    first = [np.flatnonzero(y == label)[0] for label in np.unique(y)]
+    report = DCoTClassifier(random_state=0).fit(X[first], y[first]).report()
+    assert "cannot be estimated yet" in report
+    assert "Expect" not in report
+    assert "TF-IDF" not in report
+
+
 def test_the_estimate_leads_with_its_interval(fitted):
     low, high = fitted.estimate_.dcot.accuracy_interval
     words = f"Expect between {100 * low:.0f} and {100 * high:.0f} %"

@@ -57,11 +57,22 @@ class Estimate:
     @property
     def beaten(self) -> bool:
         """Whether TF-IDF is as accurate or more accurate."""
-        return self.n > 0 and self.tfidf.accuracy >= self.dcot.accuracy
+        return self.n > 0 and not self.one_per_class and self.tfidf.accuracy >= self.dcot.accuracy
+
+    @property
+    def one_per_class(self) -> bool:
+        """Whether no class has two documents, so that no held-out document can be right."""
+        none_right = self.dcot.accuracy == 0 and self.tfidf.accuracy == 0
+        return none_right and self.majority.accuracy * self.n < 1.5
 
     def sentence(self) -> str:
         if not self.n:
             return "No document is labelled, so nobody knows how good it is."
+        if self.one_per_class:
+            return (
+                "How good it is cannot be estimated yet, because each class has only one labelled "
+                "document: give it at least two."
+            )
         low, high = self.dcot.accuracy_interval
         return (
             f"Expect between {100 * low:.0f} and {100 * high:.0f} % of new documents like these to "

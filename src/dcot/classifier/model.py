@@ -1104,7 +1104,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Para
         Too few labels to calibrate the probabilities.
         """
         text = self.summary()
-        if self.estimate_.n:
+        if self.estimate_.n and not self.estimate_.one_per_class:
             text += f"\n\n{self.estimate_.table()}"
         if not self.calibrated_:
             text += "\n\nToo few labels to calibrate the probabilities."
