@@ -285,12 +285,21 @@ def test_indices_are_checked_by_whatever_takes_a_matrix(kind, form):
             use(Y)
 
 
-def test_lists_with_a_column_that_is_not_there():
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (1000, "columns go from 0 to 1000"),
+        (-1, "columns go from -1 to 11"),
+        (2**40, f"columns go from 0 to {2**40}"),  # SciPy cannot convert it
+        (2**70, "columns are object"),
+    ],
+)
+def test_lists_with_a_column_that_is_not_there(column, words):
     Y = sp.lil_array(COUNTS)
-    Y.rows[0], Y.data[0] = [0, 1000], [1.0, 1.0]
+    Y.rows[0], Y.data[0] = [0, column], [1.0, 1.0]
     known = SearchIndex(DCoT(5).fit(COUNTS))
     for use in (DCoT(5).fit, TermWeighting("bm25").fit_transform, known.add):
-        with pytest.raises(DcotError, match="indices go from 0 to 1000"):
+        with pytest.raises(DcotError, match=words):
             use(Y)
 
 

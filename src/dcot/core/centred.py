@@ -119,6 +119,9 @@ def check_indices(X: Any) -> None:
         lengths = [len(X.rows), *map(len, X.rows)], [len(X.data), *map(len, X.data)]
         if lengths[0] != lengths[1] or len(X.rows) != X.shape[0]:
             raise _damaged("its rows and their values are not of the same length")
+        columns = [column for row in X.rows for column in row]
+        if columns:
+            _check_range("columns", np.asarray(columns), X.shape[1], len(columns))
     if X.format not in ("csr", "csc", "bsr"):
         return
     lines, size = X.shape[::-1] if X.format == "csc" else X.shape
