@@ -168,16 +168,18 @@ def test_parse_bytes_refuses(text):
         parse_bytes(text)
 
 
-def test_the_cpu_limit_of_a_container_holds_for_blas_and_our_threads():
+def test_the_cpu_limit_of_a_container_holds_for_blas_and_our_threads(tmp_path):
+    (tmp_path / "cpu.max").write_text("50000 100000\n")  # half a core
     code = (
-        "from dcot.runtime.resources import n_cores, n_threads; "
-        "from threadpoolctl import threadpool_info; n = n_threads(); "
+        "import sys; from pathlib import Path; from dcot.runtime import resources; "
+        "resources._CPU_FILES = ((Path(sys.argv[1]),),); n = resources.n_threads(); "
+        "from threadpoolctl import threadpool_info; "
         "blas = [x['num_threads'] for x in threadpool_info() if x['user_api'] == 'blas']; "
-        "print(n_cores(), n, *blas)"
+        "print(resources.n_cores(), n, *blas)"
     )
-    limited = {**os.environ, "LOKY_MAX_CPU_COUNT": "1", "OPENBLAS_NUM_THREADS": "2"}
-    command = [sys.executable, "-c", code]
-    run = subprocess.run(command, env=limited, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code, str(tmp_path / "cpu.max")]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert set(run.stdout.split()) == {"1"}
 
 

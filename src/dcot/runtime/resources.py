@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import os
 import re
@@ -43,10 +44,28 @@ def n_cores() -> int:
 
 @lru_cache(maxsize=1)
 def _core_limit() -> int:
-    # the files of control groups are read once: this takes half a millisecond
-    from joblib import cpu_count
+    limits = [_group_cores(*files) for files in _CPU_FILES]
+    known = [limit for limit in (os.cpu_count(), *limits) if limit is not None]
+    return min(known, default=1)
 
-    return int(cpu_count())
+
+# Microseconds of all cores that a container may use in a period, and the period.
+_CPU_FILES = (
+    (Path("/sys/fs/cgroup/cpu.max"),),  # both numbers
+    (  # version 1 of control groups
+        Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+        Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+    ),
+)
+
+
+def _group_cores(*files: Path) -> int | None:
+    """Return the cores that a container may use, rounded up, or None without a limit."""
+    try:
+        quota, period = " ".join(file.read_text() for file in files).split()
+        return max(1, math.ceil(int(quota) / int(period))) if int(quota) > 0 else None
+    except (OSError, ValueError, ZeroDivisionError):  # also "max"
+        return None
 
 
 def n_threads() -> int:

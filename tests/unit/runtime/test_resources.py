@@ -1,10 +1,10 @@
-"""Memory that is free, as a container sees it."""
+"""Memory and cores, as a container sees them."""
 
 from __future__ import annotations
 
 import pytest
 
-from dcot.runtime.resources import _GROUP_FILES, _group_memory
+from dcot.runtime.resources import _GROUP_FILES, _group_cores, _group_memory
 
 
 @pytest.mark.parametrize("names", _GROUP_FILES.values(), ids=["version 2", "version 1"])
@@ -23,3 +23,24 @@ def test_files_in_the_cache_of_a_container_are_free(tmp_path, names, limit, expe
 
 def test_without_a_group(tmp_path):
     assert _group_memory(tmp_path, *next(iter(_GROUP_FILES.values()))) is None
+
+
+@pytest.mark.parametrize(
+    ("contents", "expected"),
+    [
+        (["200000 100000\n"], 2),
+        (["150000 100000\n"], 2),
+        (["1000 100000\n"], 1),
+        (["max 100000\n"], None),
+        (["damaged"], None),
+        ([], None),
+        (["400000\n", "100000\n"], 4),  # version 1 of control groups
+        (["-1\n", "100000\n"], None),
+        (["100000\n", "0\n"], None),
+    ],
+)
+def test_cores_of_a_container(tmp_path, contents, expected):
+    files = [tmp_path / str(number) for number in range(len(contents))]
+    for file, content in zip(files, contents, strict=True):
+        file.write_text(content)
+    assert _group_cores(*files or [tmp_path / "none"]) == expected
