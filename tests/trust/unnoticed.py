@@ -42,6 +42,8 @@ EQUIVALENT = {
     "if threads > 1:": BOTH,
     "few = targets[:: max(1, len(targets) // 8)][:8]":
         "an estimate from other right-hand sides, or one more of them, is as good",
+    "vectors = np.random.default_rng(0).standard_normal((length, DEFLATED)).astype(dtype) (0 → 1)":
+        "other random vectors to start from are as good",
     "self.count = 0 (0 → 1)": "there are two slots",
     "self.count += 1 (self.count += 1 → self.count -= 1)": "there are two slots",
     "found: list[tuple[list[float], int, bool]] = [([], 0, True)] * len(blocks)": UNUSED,
@@ -60,6 +62,10 @@ EQUIVALENT = {
     "return np.ascontiguousarray(gather(_times(parts, coef) - means @ coef))": CENTRED,
     "return np.asarray(found - np.multiply.outer(means, values.sum(axis=0)))": CENTRED,
     "dual = dual - self.share[:, None] * dual.sum(axis=0)": CENTRED,
+    "while 0 <= best + step < len(FACTORS) and (found := error(FACTORS[best + step])) < least: "
+    "((found := error(FACTORS[best + step])) < least → (found := error(FACTORS[best + step])) "
+    "<= least)":
+        "of two strengths with the same error, either is as good",
     # representation
     "row_bytes = (self.layers[0].coef_.shape[1] if fold else self.width) * dtype.itemsize": BLOCKS,
     "return row_blocks(n, self.width * self.layers[0].coef_.dtype.itemsize)": BLOCKS,

@@ -288,7 +288,7 @@ class Centring:
         self.kernel *= self.root[:, None]
         # size of rounding errors if all documents are equal
         size = float(np.abs(kernel.diagonal()) @ weights)
-        self.rounding = size * np.finfo(kernel.dtype).eps if kernel.dtype.kind == "f" else 0.0
+        self.rounding = size * np.finfo(kernel.dtype).eps
 
     def undo(self, dual: Array, centre: Array) -> tuple[Array, Array]:
         """Coefficients and intercept for the original kernel."""
