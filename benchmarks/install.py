@@ -148,7 +148,11 @@ def elapsed(python: Path, code: str, place: Path) -> float:
     clock = "time.perf_counter()"
     timed = f"import time\nbegun = {clock}\n{TEXTS}{code}\nprint(1e3 * ({clock} - begun))"
     done = subprocess.run(
-        [python, "-W", "ignore", "-c", timed], cwd=place, check=True, capture_output=True, text=True
+        [python, "-E", "-W", "ignore", "-c", timed],
+        cwd=place,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return float(done.stdout.split()[-1])
 
