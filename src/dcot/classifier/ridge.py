@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from dcot.core.centred import Matrix
+from dcot.core.centred import Matrix, column_blocks
 from dcot.core.solvers import cg
 
 Array = NDArray[Any]
@@ -27,6 +27,7 @@ MAX_HELD_OUT = 1000
 # If there are too many documents for an n × n matrix: relative residuals for the selection of the
 # strength and for the solution, and iterations. Smaller residuals hardly change predictions.
 CHOICE_TOL, FEATURES_TOL, FEATURES_MAX_ITER = 3e-2, 1e-2, 200
+MAX_TARGETS = 128  # solved together: each step of the iteration keeps features × targets
 
 
 def targets_of(labels: Array) -> tuple[Array, Array]:
@@ -206,22 +207,31 @@ def ridge_by_features(
     """Coefficients, intercept and strength if there are too many documents for an n × n matrix.
 
     Conjugate gradients in the space of the features: memory and time are linear in the number of
-    documents, and one Krylov space serves all strengths. As in ``alpha_for_all``, the strength is
-    selected on the held-out documents. The last result are the decisions for them.
+    documents, and one Krylov space serves all strengths. Many classes are solved in blocks. As in
+    ``alpha_for_all``, the strength is selected on the held-out documents. The last result are the
+    decisions for them.
     """
     others = np.setdiff1d(np.arange(len(targets)), held)
     alphas = alpha * np.array(FACTORS)
     inner, outer = ([part[rows] for part in parts] for rows in (others, held))
-    tried = _by_features(inner, targets[others], alphas, weights[others], CHOICE_TOL)
+    blocks = list(column_blocks(targets.shape[1], MAX_TARGETS))
+    decisions = np.empty((len(alphas), len(held), targets.shape[1]))
+    for block in blocks:
+        tried = _by_features(inner, targets[others, block], alphas, weights[others], CHOICE_TOL)
+        for found, (coef, intercept) in zip(decisions, tried, strict=True):
+            found[:, block] = _times(outer, coef) + intercept
     del inner
-    decisions = [_times(outer, coef) + intercept for coef, intercept in tried]
     best = _least(
         lambda factor: _squared_error(
             decisions[FACTORS.index(factor)], targets[held], weights[held]
         )
     )
     chosen = alphas[best : best + 1]
-    ((coef, intercept),) = _by_features(parts, targets, chosen, weights, FEATURES_TOL)
+    solved = [
+        _by_features(parts, targets[:, block], chosen, weights, FEATURES_TOL)[0] for block in blocks
+    ]
+    coef = np.hstack([coef for coef, _ in solved])
+    intercept = np.concatenate([intercept for _, intercept in solved])
     return coef, intercept, float(alphas[best]), decisions[best]
 
 
@@ -288,7 +298,7 @@ class Centring:
         self.kernel *= self.root[:, None]
         # size of rounding errors if all documents are equal
         size = float(np.abs(kernel.diagonal()) @ weights)
-        self.rounding = size * np.finfo(kernel.dtype).eps
+        self.rounding = size * np.finfo(kernel.dtype).eps if kernel.dtype.kind == "f" else 0.0
 
     def undo(self, dual: Array, centre: Array) -> tuple[Array, Array]:
         """Coefficients and intercept for the original kernel."""
