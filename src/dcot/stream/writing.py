@@ -81,7 +81,7 @@ def write_features(
     except OSError as error:
         if isinstance(error, DcotError):
             raise
-        raise OutputError(f"{path!s:.100} cannot be written: {reason_of(error)}") from error
+        raise _cannot_write(error, path, empty, overwrite) from error
     writer = Npy(path, saved) if kind == "npy" else Parquet(path, saved, names)
     try:
         writer.start(saved.rows)
@@ -324,12 +324,10 @@ def _save_checkpoint(path: Path, saved: Checkpoint, writer: Writer, here: Checkp
 
 
 def _cannot_write(error: OSError, path: Path, saved: Checkpoint, again: bool) -> OutputError:
+    if not saved.rows:
+        return OutputError(f"{path!s:.100} cannot be written: {reason_of(error)}")
     what = "make room" if error.errno in DISK_FULL else "fix the problem"
     how = ", with resume=True," if again else ""
-    if not saved.rows:
-        return OutputError(
-            f"{path!s:.100} cannot be written: {reason_of(error)}; {what} and call again"
-        )
     return OutputError(
         f"{path}: {reason_of(error)}. The features of {saved.rows:,} documents are written and "
         f"safe: {what} and call again with the same path and source{how} to resume from there"
