@@ -127,11 +127,12 @@ class Session:
         random.Random(0).shuffle(self.chosen)
         del self.chosen[math.ceil(share * len(self.chosen)) :]
         self.survivors: list[tuple[str, str]] = []
+        self.finished = False
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         tests = list(session.items)
         if not tests or noticed(tests, 900):  # compiles what is not in the cache yet
-            raise SystemExit(f"{self.module.__name__}: its tests fail without a change")
+            return True
         for mutant in self.chosen:
             tree, line, change = changed(self.source, mutant)
             with self.in_place(compile(tree, str(self.module.__file__), "exec")):
@@ -139,6 +140,7 @@ class Session:
                     self.survivors.append((line, change))
                     reason = why(line, change) or "not read yet"
                     print(f"survived: {line} ({change}): {reason}", file=sys.stderr, flush=True)
+        self.finished = True
         return True
 
     def pytest_runtest_logreport(self) -> None:
@@ -199,6 +201,8 @@ def main(name: str, share: str = "1") -> None:
     options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main([*options, *TESTS[name]], plugins=[session])
+    if not session.finished:
+        raise SystemExit(f"{name}: its tests fail without a change")
     found = [(line, change, why(line, change)) for line, change in session.survivors]
     print(json.dumps({"tried": len(session.chosen), "survivors": found}, indent=1))
 

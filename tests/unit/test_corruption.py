@@ -7,7 +7,7 @@ import pytest
 from tests.reference import counts, explicit_layer, sampled_layer, sampled_loss
 
 from dcot import DCoT
-from dcot.core.corruption import System, marginalise
+from dcot.core.corruption import Solution, System, marginalise
 from dcot.core.moments import Moments
 
 NOISE = 0.5
@@ -111,3 +111,14 @@ def test_noise_that_is_not_more_than_rounding_makes_nothing_regular(X, dtype):
     eps = float(np.finfo(dtype).eps)
     regular = [marginalise(Moments.of(X), noise).is_regular(dtype) for noise in (eps, 2 * eps)]
     assert regular == [False, True]
+
+
+def test_the_solution_of_equal_documents_is_zero():
+    """Otherwise it would be rounding errors, which are scaled up to features."""
+    solution = Solution(np.ones((5, 3)), 7.0)
+    differ = np.random.default_rng(0).random((4, 5))
+    assert solution.unless_equal(Moments.of(differ)) is solution
+    equal = solution.unless_equal(Moments.of(np.tile(differ[:1], (4, 1))))
+    assert not equal.coef.any()
+    assert equal.coef.shape == (5, 3)
+    assert equal.gain == 0
