@@ -490,6 +490,21 @@ def test_classes_are_renamed_and_merged(page, serving, corpus):
     wait(lambda: running.session.counts() == {"oil": 2, "grain": 1})
 
 
+def test_a_dialog_that_is_opened_before_the_first_answer_stays_open(page, serving):
+    running = serving()
+    running.session.label({0: "oil"}, "random")
+    asked = []
+    page.route("**/api/state", lambda route: route.continue_() if asked else asked.append(route))
+    page.goto(running.address)
+    wait(lambda: page.wait_for_timeout(50) or asked)
+    page.get_by_role("button", name="Labels & model").click()
+    with page.expect_response("**/api/state"):
+        asked[0].continue_()
+    page.get_by_role("button", name="Rename or merge oil").wait_for()
+    page.locator(".text").wait_for()  # the view is shown behind it
+    assert page.locator("dialog[open]").is_visible()
+
+
 def test_classes_that_differ_only_in_blanks_or_capitals(page, serving):
     running = serving(classes=("crude oil", "grain"))
     page.goto(running.address)

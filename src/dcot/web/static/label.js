@@ -116,11 +116,13 @@ listen((before, now) => {
 
 // -- views -----------------------------------------------------------------------------------
 
-let leave = () => {};
+let leave = null; // ends the view that is shown
 
 function show() {
-  leave();
-  for (const open of document.querySelectorAll("dialog[open]")) open.close(); // it was about the other view
+  if (leave) {
+    leave();
+    for (const open of document.querySelectorAll("dialog[open]")) open.close(); // it was about the other view
+  }
   const path = location.pathname === "/" ? "/label" : location.pathname;
   const view = VIEWS[path] || VIEWS["/label"];
   document.title = `${view.title} – ${state.corpus || "dcot"}`;
