@@ -19,6 +19,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
+from sklearn.utils._set_output import PandasAdapter
 
 from dcot import DCoT, DCoTClassifier, DcotError, DCoTVectorizer, load
 from dcot.classifier.labels import read_labels
@@ -576,6 +577,8 @@ def test_one_number_is_no_labels(y):
 
 def test_features_of_a_column_have_its_index():
     column = pd.Series(TEXTS, index=range(100, 100 + len(TEXTS)))
+    if PandasAdapter().create_container(np.ones((6, 1)), column, None).index[0] != 100:
+        pytest.skip("this version of scikit-learn keeps the index of frames, not of columns")
     model = DCoTClassifier().set_output(transform="pandas")
     for frame in (model.fit_transform(column, LABELS), model.transform(column)):
         assert frame.index.tolist() == column.index.tolist()
