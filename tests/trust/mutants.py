@@ -27,6 +27,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
+from _pytest.warnings import catch_warnings_for_item
 from tests.trust.unnoticed import why
 
 TESTS = {
@@ -187,7 +188,10 @@ def _first_failing(tests: list[pytest.Item], seconds: float) -> int:
     signal.signal(signal.SIGPROF, _too_long)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     for number, test in enumerate(tests):
-        if any(report.failed for report in runtestprotocol(test, log=False, nextitem=None)):
+        ignoring = catch_warnings_for_item(test.config, test.ihook, when="runtest", item=test)
+        with ignoring:  # the warnings that its marks name
+            reports = runtestprotocol(test, log=False, nextitem=None)
+        if any(report.failed for report in reports):
             return number
     return -1
 
