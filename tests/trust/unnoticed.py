@@ -66,6 +66,8 @@ EQUIVALENT = {
     "((found := error(FACTORS[best + step])) < least → (found := error(FACTORS[best + step])) "
     "<= least)":
         "of two strengths with the same error, either is as good",
+    "chosen = alphas[best : best + 1] (1 → 2)":
+        "one more strength is solved for, and the solution of the first is used",
     # representation
     "row_bytes = (self.layers[0].coef_.shape[1] if fold else self.width) * dtype.itemsize": BLOCKS,
     "return row_blocks(n, self.width * self.layers[0].coef_.dtype.itemsize)": BLOCKS,
