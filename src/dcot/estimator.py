@@ -160,12 +160,12 @@ class DCoT(Readable, Saveable, TransformerMixin, Parameters):
 
     Parameters
     ----------
-    n_prototypes : int, default=3000
+    n_prototypes : int, default=2000
         Number of terms to reconstruct (the prototypes). If there are fewer terms, all are used.
-    prototypes : {"document_frequency", "frequent"}, sequence or callable
-        Which terms are prototypes: those in most documents, those with the largest total (as in
-        the paper), column indices or feature names, or a callable
-        ``(moments, n_prototypes) -> indices``.
+    prototypes : {"variance", "document_frequency", "frequent"}, sequence or callable
+        Which terms are prototypes: those whose values vary most between documents, those in most
+        documents, those with the largest total (as in the paper), column indices or feature
+        names, or a callable ``(moments, n_prototypes) -> indices``.
     noise : float or sequence of float
         Probability that a term is removed, in [0, 1). A sequence gives one value per layer; its
         last value is used for deeper layers.
@@ -235,9 +235,9 @@ class DCoT(Readable, Saveable, TransformerMixin, Parameters):
 
     def __init__(
         self,
-        n_prototypes: int = 3000,
+        n_prototypes: int = 2000,
         *,
-        prototypes: str | Sequence[Any] | Callable[..., Any] = "document_frequency",
+        prototypes: str | Sequence[Any] | Callable[..., Any] = "variance",
         noise: float | Sequence[float] = (0.9, 0.8),
         n_layers: int = 2,
         squash: Literal["identity", "tanh"] = "identity",

@@ -270,6 +270,9 @@ def test_partial_fit_copies_moments_only_after_a_use(X):
     assert not np.shares_memory(model._moments.scatter, scatter)
 
 
+CHOICES = ("variance", "document_frequency", "frequent")
+
+
 def each_way(X, weights, **options):
     """The prototypes by fits in memory, dense and sparse, in blocks and in pieces."""
     fits = [X, sp.csr_array(X), [X[:7], X[7:]], [sp.csr_array(X[:19]), sp.csr_array(X[19:])]]
@@ -284,11 +287,28 @@ def test_rounding_does_not_choose_prototypes(draw):
     generator = np.random.default_rng(draw)
     X, weights = generator.random((80, 5)) + 0.1, generator.random(80)
     # every term is in every document: the total decides
-    expected = np.argmax(weights @ X)
-    assert each_way(X, weights, n_prototypes=1) == [[expected]] * 5
+    total = np.argmax(weights @ X)
+    variance = np.argmax(weights @ (X - np.average(X, axis=0, weights=weights)) ** 2)
+    for choice, expected in (("document_frequency", total), ("variance", variance)):
+        found = each_way(X, weights, n_prototypes=1, prototypes=choice)
+        assert found == [[expected]] * 5
     same = np.tile(X[:, :1], (1, 5))  # and then the first column
-    for choice in ("document_frequency", "frequent"):
+    for choice in CHOICES:
         assert each_way(same, weights, n_prototypes=1, prototypes=choice) == [[0]] * 5
+
+
+@pytest.mark.filterwarnings("ignore:reconstructed values differ so little")
+@pytest.mark.parametrize("draw", range(10))
+def test_cancelling_digits_do_not_choose_prototypes(draw):
+    X = np.tile(np.random.default_rng(draw).random((40, 1)), (1, 6)) + 2.0**20
+    permuted = X[np.random.default_rng(draw + 1).permutation(40)]
+    assert each_way(np.hstack([permuted, X]), np.ones(40), n_prototypes=3) == [[0, 1, 2]] * 5
+
+
+def test_constant_columns_are_the_last_prototypes():
+    X = np.random.default_rng(0).random((30, 4))
+    X[:, 1] = 50.0
+    assert list(DCoT(3).fit(X).prototypes_) == [0, 2, 3]
 
 
 def test_rounding_does_not_choose_prototypes_of_centred_documents():
@@ -304,9 +324,9 @@ def test_small_differences_choose_prototypes():
     X = np.ones((1000, 3))
     X[0] = [0, 1, 1]
     X[:, 2] += 1e-7
-    assert DCoT(1).fit(X).prototypes_.tolist() == [2]
+    assert DCoT(1, prototypes="document_frequency").fit(X).prototypes_.tolist() == [2]
     X[1, 2] = 0
-    assert DCoT(1).fit(X).prototypes_.tolist() == [1]
+    assert DCoT(1, prototypes="document_frequency").fit(X).prototypes_.tolist() == [1]
 
 
 def test_empty_and_unknown_documents_give_the_bias():

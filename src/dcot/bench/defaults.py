@@ -63,7 +63,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "shrinkage 0.3": {"shrinkage": (0.3, 0.0)},
     "shrinkage 3": {"shrinkage": (3.0, 0.0)},
     "1000 prototypes": {"n_prototypes": 1000},
+    "3000 prototypes": {"n_prototypes": 3000},
     "6000 prototypes": {"n_prototypes": 6000},
+    "prototypes by document frequency": {"prototypes": "document_frequency"},
+    "3000 prototypes by document frequency": {
+        "n_prototypes": 3000,
+        "prototypes": "document_frequency",
+    },
     "prototypes by total weight": {"prototypes": "frequent"},
     "three layers": {"n_layers": 3},
     "tanh": {"squash": "tanh"},

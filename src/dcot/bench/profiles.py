@@ -54,9 +54,9 @@ class Profile:
     depths: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
     noise_labels: int = 1000
     noise_draws: int = 5
-    noise_prototypes: tuple[int, int] = (1000, 3000)
+    noise_prototypes: tuple[int, int] = (1000, 2000)
     timed: tuple[str, ...] = ("reuters", "dmoz")
-    words_prototypes: tuple[int, int] = (1000, 3000)
+    words_prototypes: tuple[int, int] = (1000, 2000)
     suggested: tuple[str, ...] = ()
     suggested_draws: int = 3
     collections: tuple[str, ...] = ()

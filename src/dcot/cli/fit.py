@@ -48,16 +48,16 @@ _dcot = partial(o.option, panel="dCoT")
 class DcotOptions:
     """Parameters of ``DCoT``, where ``features`` is called ``output``."""
 
-    n_prototypes: Annotated[int, _dcot("Number of terms to reconstruct.", min=1)] = 3000
+    n_prototypes: Annotated[int, _dcot("Number of terms to reconstruct.", min=1)] = 2000
     prototypes: Annotated[
         Any,
         _dcot(
-            "Terms to reconstruct: those in most documents, the most frequent, or a list with "
-            "commas.",
+            "Terms to reconstruct: those that vary most, those in most documents, the most "
+            "frequent, or a list with commas.",
             parser=o.words,
-            metavar="document_frequency|frequent|WORDS",
+            metavar="variance|document_frequency|frequent|WORDS",
         ),
-    ] = "document_frequency"
+    ] = "variance"
     noise: Annotated[
         Any,
         _dcot(

@@ -66,7 +66,7 @@ class Candidates:
             "Number of terms to reconstruct.",
             parser=o.numbers(low=1, whole=True),
             metavar="NUMBERS",
-            show_default="3000",
+            show_default="2000",
         ),
     ] = None
     features: Annotated[

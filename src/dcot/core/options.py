@@ -36,8 +36,8 @@ class FitOptions:
     shrinkage: tuple[float, ...] = (1.0, 0.0)
     ridge: float = 0.0
     squash: str = "identity"
-    n_prototypes: int = 3000
-    prototypes: PrototypeChoice = "document_frequency"
+    n_prototypes: int = 2000
+    prototypes: PrototypeChoice = "variance"
     output: str = "layers"
     normalize: str | None = "shared"
     n_components: int | None = None
@@ -216,8 +216,8 @@ def choose_prototypes(choice: PrototypeChoice, n_prototypes: int, moments: Momen
 
     Parameters
     ----------
-    choice : ``"frequent"``, ``"document_frequency"``, indices, or a callable that takes the moments
-        and the number of prototypes and returns indices
+    choice : ``"variance"``, ``"document_frequency"``, ``"frequent"``, indices, or a callable that
+        takes the moments and the number of prototypes and returns indices
     n_prototypes : how many; all terms if there are fewer. Explicit choices ignore it.
     moments : moments of the corpus
     """
@@ -225,14 +225,16 @@ def choose_prototypes(choice: PrototypeChoice, n_prototypes: int, moments: Momen
         # A sum over documents that cancel out is zero, but for rounding.
         noise = _PRECISION * np.sqrt(moments.n * moments.squares)
         total = np.where(np.abs(moments.total) > noise, moments.total, 0.0)
+        if choice == "variance":
+            return _top(n_prototypes, _variation(moments), moments.document_frequency)
         if choice == "frequent":
             return _top(n_prototypes, total)
         if choice == "document_frequency":
             # ties between document frequencies are broken by the total count
             return _top(n_prototypes, moments.document_frequency, total)
         raise InvalidParameterError(
-            "prototypes must be 'frequent', 'document_frequency', column indices, feature names "
-            f"or a callable, got {choice!r}"
+            "prototypes must be 'variance', 'document_frequency', 'frequent', column indices, "
+            f"feature names or a callable, got {choice!r}"
         )
     if callable(choice):
         choice = choice(moments, n_prototypes)
@@ -244,6 +246,12 @@ def _top(count: int, *scores: Array) -> Array:
     keys = [-_without_last_digits(score) for score in reversed(scores)]
     order = np.lexsort((np.arange(len(scores[0])), *keys))
     return np.sort(order[:count])
+
+
+def _variation(moments: Moments) -> Array:
+    """Return sums of squares around the mean, without digits that cancel if the mean is large."""
+    step = np.ldexp(_PRECISION, np.frexp(moments.squares)[1])
+    return np.rint(moments.variation() / step) * step
 
 
 def _without_last_digits(sums: Array) -> Array:

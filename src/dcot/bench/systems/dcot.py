@@ -97,7 +97,7 @@ class Features(System):
     seconds = 1.0
 
     def settings(self, size: Size) -> list[Setting]:
-        return [{"n_prototypes": 3000 if size == "full" else 600}]
+        return [{"n_prototypes": 2000 if size == "full" else 600}]
 
     def learn(self, documents: Documents, settings: Sequence[Setting]) -> Iterator[Learned]:
         for setting in settings:
