@@ -51,7 +51,7 @@ X = np.array([[1.0, 2, 0], [0, 1, 1], [2, 0, 1]])
         ({"dtype": "01"}, "dtype must be"),
         ({"dtype": ","}, "dtype must be"),
         ({"memory_limit": "lots"}, "memory_limit must be"),
-        ({"prototypes": "rare"}, "prototypes must be 'frequent'"),
+        ({"prototypes": "rare"}, "prototypes must be 'variance'"),
         ({"prototypes": [0, 3]}, "column 3, but there are 3 terms"),
         ({"prototypes": [-1]}, "column -1"),
         ({"prototypes": []}, "at least one term"),
@@ -141,7 +141,7 @@ def test_memory_error_names_the_way_out():
 
 def test_depth_and_features_too_large_for_memory(monkeypatch):
     wide = sp.random_array((50, 3000), density=0.01, format="csr", random_state=0)
-    with pytest.raises(MemoryError, match="a layer from 3000 to 3000 prototypes"):
+    with pytest.raises(MemoryError, match="a layer from 2000 to 2000 prototypes"):
         DCoT(memory_limit="50 MB").fit(wide)
     model = DCoT(10).fit(wide)
     monkeypatch.setattr("dcot.estimator.allowance", lambda limit: 1000.0)

@@ -22,8 +22,8 @@ def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     write_corpora(folder)
     source = folder / "news.csv"
-    small = ("--n-prototypes", 8)
-    done = [run("fit", source, "--text", "body", *small, "-o", folder / "model")]
+    small, common = ("--n-prototypes", 8), ("--prototypes", "document_frequency")
+    done = [run("fit", source, "--text", "body", *small, *common, "-o", folder / "model")]
     labelled = ("--text", "body", "--label", "topic")
     done += [run("train", source, *labelled, *small, "-o", folder / "classifier")]
     indexed = ("--text", "body", "--id", "number", "--metadata", "topic")

@@ -70,7 +70,8 @@ def test_similar_words_and_cohorts(shelf, kind):
     found = run("similar", kind, "nasdaq", "-k", 3, "--json").json
     expected = model.similar_terms("nasdaq", 3)
     assert [entry["term"] for entry in found["terms"]] == list(expected.terms)
-    prototype = str(model.explain("nasdaq").layers[0].prototypes[0]) if kind == "model" else "oil"
+    meaning = model.explain("nasdaq") if kind == "model" else model.meaning("nasdaq")
+    prototype = str(meaning.layers[0].prototypes[0])
     found = run("similar", kind, prototype, "--cohort", "--layer", 1, "--json").json
     expected = model.cohort(prototype, layer=1)
     assert [entry["term"] for entry in found["terms"]] == list(expected.terms)

@@ -27,7 +27,9 @@ NASTY = '<script>alert("x")</script>'
 
 @pytest.fixture(scope="module")
 def model():
-    return DCoTVectorizer(n_prototypes=8, noise=0.5, shrinkage=0.1).fit(TEXTS)
+    return DCoTVectorizer(
+        n_prototypes=8, prototypes="document_frequency", noise=0.5, shrinkage=0.1
+    ).fit(TEXTS)
 
 
 @pytest.fixture(scope="module")
