@@ -61,10 +61,15 @@ def test_leave_one_out_and_decisions_equal_the_long_way_round(data, strength, we
     np.testing.assert_allclose(new @ F.T @ dual + intercept, ridge.predict(new), atol=1e-8)
 
 
-@pytest.mark.parametrize(("weighted", "at_a_time"), [(False, 128), (True, 128), (True, 2)])
-def test_by_features_equals_scikit_learn(monkeypatch, weighted, at_a_time):
-    """Many documents: conjugate gradients on dense and sparse parts, side by side."""
-    monkeypatch.setattr(ridge_module, "MAX_TARGETS", at_a_time)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("way", ["together", "in blocks", "factorised"])
+def test_by_features_equals_scikit_learn(monkeypatch, weighted, way):
+    """Many documents: with dense and sparse parts, side by side."""
+    monkeypatch.setattr(ridge_module, "MAX_TARGETS", 128 if way == "together" else 2)
+    iterations = 100 if way == "factorised" else 0
+    monkeypatch.setattr(ridge_module, "EXPECTED_ITERATIONS", iterations)
+    iterate = None if way == "factorised" else ridge_module.cg.iterate_shifts
+    monkeypatch.setattr(ridge_module.cg, "iterate_shifts", iterate)
     monkeypatch.setattr(ridge_module, "FEATURES_TOL", 1e-9)
     monkeypatch.setattr(ridge_module, "CHOICE_TOL", 1e-9)
     rng = np.random.default_rng(0)
@@ -155,7 +160,23 @@ def test_strengths_for_more_documents_by_both_ways(monkeypatch, seed, balanced):
     expected = 40 * FACTORS[int(np.argmin(errors))]
     assert alpha_for_all(F @ F.T, Y, 40.0, weights, held) == pytest.approx(expected)
     for parts in ([F], [F[:, :3], sp.csr_array(F[:, 3:7]), F[:, 7:]]):
-        assert ridge_by_features(parts, Y, 40.0, weights, held)[2] == pytest.approx(expected)
+        for at_a_time in (128, 1):  # by conjugate gradients, and by factorising
+            monkeypatch.setattr(ridge_module, "MAX_TARGETS", at_a_time)
+            assert ridge_by_features(parts, Y, 40.0, weights, held)[2] == pytest.approx(expected)
+
+
+def test_features_that_cannot_be_factorised_are_iterated(monkeypatch):
+    monkeypatch.setattr(ridge_module, "MAX_TARGETS", 1)
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(60, 4)).astype(np.float32)
+    F = np.hstack([F, F])  # singular, with hardly any regularisation
+    Y = np.sign(F[:, :2] + rng.normal(size=(60, 2)))
+    held = np.arange(0, 60, 10)
+    assert ridge_module._by_factorising([F], Y, 1e-12, np.ones(60), held) is None
+    coef, intercept, alpha, _ = ridge_by_features([F], Y, 1e-12, np.ones(60), held)
+    exact = Ridge(alpha=1e-3).fit(F, Y).predict(F)
+    np.testing.assert_allclose(F @ coef + intercept, exact, atol=2e-2)
+    assert np.isfinite(alpha)
 
 
 def test_the_error_is_a_mean_over_documents_and_targets(data):

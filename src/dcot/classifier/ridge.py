@@ -8,14 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dcot.core.centred import Matrix, column_blocks
-from dcot.core.solvers import cg
+from dcot.core.centred import (
+    Matrix,
+    centre_scatter,
+    column_blocks,
+    gram_lower,
+    scale_rows,
+    times,
+    transposed,
+)
+from dcot.core.layers import row_blocks
+from dcot.core.solvers import cg, direct
+from dcot.runtime.resources import allowance
 
 Array = NDArray[Any]
 
@@ -28,6 +40,7 @@ MAX_HELD_OUT = 1000
 # strength and for the solution, and iterations. Smaller residuals hardly change predictions.
 CHOICE_TOL, FEATURES_TOL, FEATURES_MAX_ITER = 3e-2, 1e-2, 200
 MAX_TARGETS = 128  # solved together: each step of the iteration keeps features × targets
+EXPECTED_ITERATIONS = 100  # with more targets, for the comparison with factorising the scatter
 
 
 def targets_of(labels: Array) -> tuple[Array, Array]:
@@ -207,10 +220,15 @@ def ridge_by_features(
     """Coefficients, intercept and strength if there are too many documents for an n × n matrix.
 
     Conjugate gradients in the space of the features: memory and time are linear in the number of
-    documents, and one Krylov space serves all strengths. Many classes are solved in blocks. As in
+    documents, and one Krylov space serves all strengths. With many classes, which are solved in
+    blocks, it can be less work to factorise the scatter matrix of the features. As in
     ``alpha_for_all``, the strength is selected on the held-out documents. The last result are the
     decisions for them.
     """
+    if _factorising_is_less_work(parts, targets.shape[1]):
+        exact = _by_factorising(parts, targets, alpha, weights, held)
+        if exact is not None:
+            return exact
     others = np.setdiff1d(np.arange(len(targets)), held)
     alphas = alpha * np.array(FACTORS)
     inner, outer = ([part[rows] for part in parts] for rows in (others, held))
@@ -256,24 +274,126 @@ def _by_features(
     parts: Sequence[Matrix], targets: Array, alphas: Array, weights: Array, tol: float
 ) -> list[tuple[Array, Array]]:
     """Coefficients (features × targets) and intercepts for several strengths."""
-    dtype = parts[0].dtype
-    share = weights / weights.sum()
-    means = np.concatenate([np.asarray(part.T @ share.astype(dtype)) for part in parts])
-    centre = share @ targets
-    column = weights.astype(dtype)[:, None]
+    centred = _CentredFeatures.of(parts, weights)
+    right, centre = centred.right(targets)
+    found = cg.iterate_shifts(centred.operator, right, alphas, tol=tol, max_iter=FEATURES_MAX_ITER)
+    return [(coef, np.asarray(centre - centred.means @ coef)) for coef in found]
 
-    def gather(values: Array) -> Array:
-        """Centred featuresᵀ times weighted values of documents."""
-        values = column * values
-        found = np.vstack([np.asarray(part.T @ values) for part in parts])
-        return np.asarray(found - np.multiply.outer(means, values.sum(axis=0)))
 
-    def operator(coef: Array) -> Array:
-        return np.ascontiguousarray(gather(_times(parts, coef) - means @ coef))
+def _factorising_is_less_work(parts: Sequence[Matrix], n_targets: int) -> bool:
+    """Whether to factorise the scatter of the features, if there is memory for two of it.
 
-    right = np.ascontiguousarray(gather((targets - centre).astype(dtype)))
-    found = cg.iterate_shifts(operator, right, alphas, tol=tol, max_iter=FEATURES_MAX_ITER)
-    return [(coef, np.asarray(centre - means @ coef)) for coef in found]
+    A few strengths are tried, each by a factorisation of ``width³ / 3`` operations. The iteration
+    takes four for each stored feature, target and step, and solves the system twice.
+    """
+    width = float(sum(part.shape[1] for part in parts))
+    stored = float(sum(part.nnz if sp.issparse(part) else part.size for part in parts))
+    iterating = 2 * EXPECTED_ITERATIONS * 4 * stored * n_targets
+    memory = 2 * width**2 * parts[0].dtype.itemsize
+    return n_targets > MAX_TARGETS and 4 * width**3 / 3 < iterating and memory < allowance(None)
+
+
+def _by_factorising(
+    parts: Sequence[Matrix], targets: Array, alpha: float, weights: Array, held: Array
+) -> tuple[Array, Array, float, Array] | None:
+    """As ``ridge_by_features``, by factors of the scatter; None if it is singular."""
+    factor, decisions = _strength_by_factorising(parts, targets, alpha, weights, held)
+    solution = _factorised(parts, targets, weights)(alpha * factor)
+    if solution is None or decisions is None:
+        return None
+    return *solution, alpha * factor, decisions
+
+
+def _strength_by_factorising(
+    parts: Sequence[Matrix], targets: Array, alpha: float, weights: Array, held: Array
+) -> tuple[float, Array | None]:
+    """The best factor of the strength, and its decisions for the held-out documents."""
+    others = np.setdiff1d(np.arange(len(targets)), held)
+    outer = [part[held] for part in parts]
+    solve = _factorised([part[others] for part in parts], targets[others], weights[others])
+    decisions: dict[float, Array] = {}
+
+    def error(factor: float) -> float:
+        solution = solve(alpha * factor)
+        if solution is None:
+            return np.inf
+        decisions[factor] = _times(outer, solution[0]) + solution[1]
+        return _squared_error(decisions[factor], targets[held], weights[held])
+
+    best = FACTORS[_least(error)]
+    return best, decisions.get(best)
+
+
+def _factorised(
+    parts: Sequence[Matrix], targets: Array, weights: Array
+) -> Callable[[float], tuple[Array, Array] | None]:
+    """Return a function from a strength to coefficients and intercept, or None if singular."""
+    centred = _CentredFeatures.of(parts, weights)
+    right, centre = centred.right(targets)
+    scatter = centred.scatter()
+
+    def solve(alpha: float) -> tuple[Array, Array] | None:
+        system = scatter.copy()
+        np.einsum("ii->i", system)[:] += alpha
+        apply = direct.positive_definite(system)
+        if apply is None:
+            return None
+        coef = np.ascontiguousarray(apply(right.copy(order="F")))
+        return coef, np.asarray(centre - centred.means @ coef)
+
+    return solve
+
+
+@dataclass(frozen=True)
+class _CentredFeatures:
+    """Features in blocks of columns, minus their weighted means, which are not subtracted."""
+
+    parts: Sequence[Matrix]
+    weights: Array
+    means: Array
+
+    @classmethod
+    def of(cls, parts: Sequence[Matrix], weights: Array) -> _CentredFeatures:
+        share = (weights / weights.sum()).astype(parts[0].dtype)
+        means = np.concatenate([np.asarray(part.T @ share) for part in parts])
+        return cls(parts, weights, means)
+
+    def operator(self, coef: Array) -> Array:
+        """Their weighted scatter times coefficients."""
+        return self._gather(_times(self.parts, coef) - self.means @ coef)
+
+    def right(self, targets: Array) -> tuple[Array, Array]:
+        """Their weighted products with centred targets, and the mean targets."""
+        centre = self.weights / self.weights.sum() @ targets
+        return self._gather((targets - centre).astype(self.means.dtype)), centre
+
+    def _gather(self, values: Array) -> Array:
+        values = self.weights.astype(values.dtype)[:, None] * values
+        found = np.vstack([np.asarray(part.T @ values) for part in self.parts])
+        return np.ascontiguousarray(found - np.multiply.outer(self.means, values.sum(axis=0)))
+
+    def scatter(self) -> Array:
+        """Their weighted scatter matrix; only the lower triangle is valid."""
+        stops = np.cumsum([0, *(part.shape[1] for part in self.parts)])
+        columns = [slice(*ends) for ends in pairwise(stops.tolist())]
+        root = np.sqrt(self.weights).astype(self.means.dtype)
+        total = np.zeros((stops[-1], stops[-1]), dtype=root.dtype)
+        squares = [np.zeros((part.shape[1],) * 2, dtype=root.dtype) for part in self.parts]
+        for rows in row_blocks(len(root), root.itemsize * float(stops[-1])):
+            scaled = [scale_rows(part[rows], root[rows]) for part in self.parts]
+            flipped = [transposed(part) for part in scaled]
+            for i, part in enumerate(scaled):
+                squares[i] = gram_lower(flipped[i], part, out=squares[i])
+                for j, other in enumerate(scaled[:i]):  # at most one of two is sparse
+                    product = (
+                        times(flipped[j], part).T
+                        if sp.issparse(other)
+                        else times(flipped[i], other)
+                    )
+                    total[columns[i], columns[j]] += product
+        for own, square in zip(columns, squares, strict=True):
+            total[own, own] = square
+        return centre_scatter(total, self.means, float(self.weights.sum()))
 
 
 def _times(parts: Sequence[Matrix], coef: Array) -> Array:
