@@ -41,6 +41,8 @@ class Job:
     seconds : predicted time on one core
     memory : predicted memory in bytes
     alone : whether it runs with all cores and no other job beside it
+    features : name of the slow features that it needs; jobs that need the same ones do not run at
+        the same time, so that the second finds them on disk
     """
 
     experiment: str
@@ -50,6 +52,7 @@ class Job:
     seconds: float = 1.0
     memory: float = 1e9
     alone: bool = False
+    features: str = ""
 
 
 @dataclass
@@ -209,8 +212,9 @@ class Runner:
             while waiting or running:
                 used = sum(job.memory for job in running.values())
                 for job in list(waiting):
+                    made = {other.features for other in running.values()} - {""}
                     fits = used + job.memory <= allowed or not running
-                    if len(running) < self.workers and fits:
+                    if len(running) < self.workers and fits and job.features not in made:
                         waiting.remove(job)
                         running[pool.submit(_compute, job)] = job
                         used += job.memory

@@ -8,19 +8,22 @@ import platform
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dcot import DcotError
+from dcot.bench import jobs as job_module
 from dcot.bench import store as environment
 from dcot.bench.experiments.accuracy import candidates_of, jobs
 from dcot.bench.jobs import Context, Job, Runner
 from dcot.bench.profiles import PROFILES
 from dcot.bench.protocol import SEED
 from dcot.bench.store import Store
-from dcot.bench.systems import SYSTEMS
+from dcot.bench.systems import SYSTEMS, Classifier, StaticEmbeddings
+from dcot.bench.systems.dcot import name_with
 
 KEY = {"experiment": "accuracy", "corpus": "made", "system": "LSI", "draw": 0}
 
@@ -96,6 +99,43 @@ def test_processes_give_the_results_of_one(tmp_path):
     assert start(one).wait() == 0
     assert start(two, workers=2).wait() == 0
     assert results_in(one) == results_in(two)
+
+
+def test_jobs_with_the_same_slow_features_take_turns(tmp_path, monkeypatch):
+    running, together = [], []
+
+    def work(context, job, keys):
+        running.append(job.title)
+        together.append(set(running))
+        time.sleep(0.05)
+        running.remove(job.title)
+        yield keys[0], {"accuracy": 0.5}
+
+    def threads(workers, context, start, arguments):
+        return ThreadPoolExecutor(workers, initializer=start, initargs=arguments)
+
+    monkeypatch.setattr(job_module, "ProcessPoolExecutor", threads)
+    monkeypatch.setattr(job_module, "threadpool_limits", lambda limit: None)
+    context = Context(PROFILES["quick"], tmp_path / "features")
+    made = [("encoder", "e"), ("dCoT with encoder", "e"), ("TF-IDF", ""), ("LSI", "")]
+    all_jobs = [
+        Job("accuracy", title, [{**KEY, "system": title}], features=features, seconds=1 + rank)
+        for rank, (title, features) in enumerate(reversed(made))
+    ]
+    store = Store(tmp_path / "cells")
+    assert Runner(context, store, {"accuracy": work}, workers=2).run(all_jobs) == []
+    assert len(together) == len(made)
+    assert {"encoder", "dCoT with encoder"} not in together
+    assert any(len(each) == 2 for each in together)
+
+
+def test_an_encoder_and_dcot_with_it_need_the_same_features(context, task):
+    encoder = StaticEmbeddings()
+    both = {encoder.name: encoder, name_with(encoder.name): Classifier(encoder)}
+    context = replace(context, extra=both, given={"made": task})
+    features = {job.options["system"]: job.features for job in jobs(context, ["few-labels"])}
+    assert features[encoder.name] == features[name_with(encoder.name)] != ""
+    assert features["TF-IDF"] == features["dCoT"] == ""
 
 
 def test_finished_cells_are_not_computed_again(tmp_path):

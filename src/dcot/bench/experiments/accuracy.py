@@ -142,7 +142,11 @@ def _job(context: Context, task: Task, name: str, keys: list[Key]) -> Job:
     if size != len(task.train):
         title += f", learned from {size:,} documents"
     seconds, memory = _predicted(context, task, name, size, keys)
-    return Job(NAME, title, keys, {**options, "part": part}, seconds, memory)
+    system = context.system(name)
+    source = system.beside if isinstance(system, Supervised) else system
+    features = digest([task.name, source.name, size, part]) if source and source.slow else ""
+    options["part"] = part
+    return Job(NAME, title, keys, options, seconds, memory, features=features)
 
 
 def _predicted(
