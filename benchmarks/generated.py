@@ -9,8 +9,10 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer
 
 
-def topical_counts(n: int, d: int, *, words: int = 60, topics: int = 50, seed: int = 0) -> Any:
-    """Counts of n documents over d terms; half of a document's words come from its topic."""
+def topical_documents(
+    n: int, d: int, *, words: int = 60, topics: int = 50, seed: int = 0
+) -> tuple[Any, Any]:
+    """Counts of n documents over d terms, and the topics that half of their words come from."""
     rng = np.random.default_rng(seed)
     zipf = 1.0 / np.arange(1, d + 1)
     common = np.cumsum(zipf / zipf.sum())
@@ -22,7 +24,12 @@ def topical_counts(n: int, d: int, *, words: int = 60, topics: int = 50, seed: i
     topical = rng.random(len(document)) < 0.5
     column = np.where(topical, favourites[topic[document], rank], rank)
     ones = np.ones(len(document), dtype=np.float32)
-    return sp.coo_array((ones, (document, column)), shape=(n, d)).tocsr()
+    return sp.coo_array((ones, (document, column)), shape=(n, d)).tocsr(), topic
+
+
+def topical_counts(n: int, d: int, **options: Any) -> Any:
+    """The counts alone."""
+    return topical_documents(n, d, **options)[0]
 
 
 def topical_corpus(n: int, d: int, **options: Any) -> Any:
