@@ -4,7 +4,8 @@
 those pages, each tool in a process of its own with all cores, and prints a table. Imports, and what
 dcot compiles once on a machine, come before the clock starts; loading a pretrained model is part of
 the time. How good the predictions are is measured by ``dcot bench compare``. A sentence encoder and
-SetFit need ``--encoder`` and the extra ``setfit``; SetFit takes minutes.
+SetFit need ``--encoder`` and the extra ``setfit``; SetFit takes minutes. Tools that are not
+installed are left out.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -101,6 +103,12 @@ TOOLS: dict[str, Callable[..., None]] = {
     "SetFit": setfit,
 }
 PRETRAINED = ("sentence encoder", "dcot with the encoder", "SetFit")
+PACKAGES = {
+    "gensim's LSI": "gensim",
+    "sentence encoder": "sentence_transformers",
+    "dcot with the encoder": "sentence_transformers",
+    "SetFit": "setfit",
+}
 
 
 def main() -> None:
@@ -114,6 +122,9 @@ def main() -> None:
         print(measured(asked.one, asked.corpora[0], asked.encoder))
         return
     tools = asked.tool or [name for name in TOOLS if asked.encoder or name not in PRETRAINED]
+    for name in [name for name in tools if name in PACKAGES and not find_spec(PACKAGES[name])]:
+        print(f"{name} is left out: the package {PACKAGES[name]} is not installed.")
+        tools.remove(name)
     found = {name: [_run(name, each, asked.encoder) for each in asked.corpora] for name in tools}
     print("**Seconds from texts to predictions**\n")
     print(f"| | {' | '.join(asked.corpora)} |\n|---{'|---' * len(asked.corpora)}|")
