@@ -113,7 +113,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
     --------
     >>> from dcot import DCoTVectorizer
     >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat and corn prices"]
-    >>> vectorizer = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> vectorizer = DCoTVectorizer(prototypes=["oil", "prices", "wheat"]).fit(texts)
     >>> vectorizer.transform(["oil"]).shape
     (1, 6)
     >>> vectorizer.get_feature_names_out()[:3].tolist()
@@ -261,7 +261,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> texts = ["crude oil", "opec oil", "wheat harvest", "wheat and corn"]
-        >>> model = DCoTVectorizer(n_prototypes=2).fit(texts)
+        >>> model = DCoTVectorizer(n_prototypes=2, prototypes="document_frequency").fit(texts)
         >>> [term for term, column in model.vocabulary_.items() if column in model.prototypes_]
         ['oil', 'wheat']
         """

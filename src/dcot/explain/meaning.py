@@ -38,7 +38,7 @@ class LayerMeaning:
     --------
     >>> from dcot import DCoTVectorizer
     >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
-    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> model = DCoTVectorizer(prototypes=["oil", "prices", "wheat"]).fit(texts)
     >>> layer = model.explain("opec").layer(1)
     >>> layer.layer, layer.top(1)[0][0]
     (1, 'oil')
@@ -80,7 +80,7 @@ class Meaning:
     --------
     >>> from dcot import DCoTVectorizer
     >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
-    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> model = DCoTVectorizer(prototypes=["oil", "prices", "wheat"]).fit(texts)
     >>> meaning = model.explain("opec")
     >>> meaning.words, meaning.is_bias, len(meaning.layers)
     (('opec',), False, 2)
@@ -272,7 +272,7 @@ class RankedTerms(Sequence[tuple[str, float]]):
     --------
     >>> from dcot import DCoTVectorizer
     >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
-    >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+    >>> model = DCoTVectorizer(prototypes=["oil", "prices", "wheat"]).fit(texts)
     >>> found = model.cohort("oil", 2)
     >>> found.terms
     ('crude', 'opec')

@@ -304,7 +304,7 @@ class Readable(ABC):
         --------
         >>> from dcot import DCoTVectorizer
         >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
-        >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+        >>> model = DCoTVectorizer(prototypes=["oil", "prices", "wheat"]).fit(texts)
         >>> model.similar_terms("crude", k=2).terms
         ('oil', 'opec')
         """
@@ -343,7 +343,7 @@ class Readable(ABC):
         --------
         >>> from dcot import DCoTVectorizer
         >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
-        >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+        >>> model = DCoTVectorizer(prototypes=["oil", "prices", "wheat"]).fit(texts)
         >>> model.cohort("oil", k=2).terms
         ('crude', 'opec')
         """
@@ -375,7 +375,7 @@ class Readable(ABC):
         --------
         >>> from dcot import DCoTVectorizer
         >>> texts = ["crude oil prices", "opec oil output", "wheat harvest", "wheat prices"]
-        >>> model = DCoTVectorizer(n_prototypes=3).fit(texts)
+        >>> model = DCoTVectorizer(prototypes=["oil", "prices", "wheat"]).fit(texts)
         >>> page = model.explore(texts)
         >>> page.save("page.html")  # doctest: +SKIP
         """
