@@ -147,8 +147,17 @@ def test_a_page_outlives_its_corpus_and_labels_the_text_it_shows(page, command, 
         wait_for_next(page, labelled[-1])
     kept = [text for text in texts if text != labelled[1]]
     (tmp_path / "news.txt").write_text("\n".join(["a new line", *kept]) + "\n")
+    page.route("**/api/state", lambda route: route.abort())
     page.context.new_page().goto(command(*arguments).address)
-    page.locator("#banner").get_by_text("not in the corpus any more").wait_for()
+    lost = page.locator("#banner").get_by_text("not in the corpus any more")
+    lost.wait_for()
+    page.unroute("**/api/state")
+    with page.expect_response(re.compile("/api/state$")):
+        pass
+    page.wait_for_timeout(200)
+    assert lost.is_visible()  # although the page has noticed that the server is back
+    page.locator("#banner").get_by_role("button", name="Close").click()
+    lost.wait_for(state="hidden")
     lines = (tmp_path / "labels.jsonl").read_text().splitlines()
     assert [json.loads(line)["text"] for line in lines] == [labelled[0]]
 

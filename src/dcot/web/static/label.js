@@ -36,7 +36,7 @@ export const outbox = new Outbox({
   },
   conflict(error, request) {
     if (error.status !== 409) {
-      banner(`Not saved: ${error.message}`);
+      ask({ text: `Not saved: ${error.message}` }); // stays until it is closed, also if the server is back
       giveBack(request.changes);
       return;
     }
@@ -57,7 +57,7 @@ window.addEventListener("beforeunload", (event) => {
 
 // -- the bar at the top ----------------------------------------------------------------------
 
-const questions = []; // asked one after the other, and again after a message that took their place
+const questions = []; // shown one after the other until they are closed, also after a message that took their place
 
 function ask(question) {
   questions.push(question);
