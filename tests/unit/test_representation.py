@@ -87,19 +87,23 @@ def test_one_column():
     np.testing.assert_allclose(features.toarray(), made.transform(X), atol=1e-12)
 
 
+@pytest.mark.parametrize(("n", "each"), [(60, 10), (10, 5)], ids=["many", "fewer than terms"])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_lsi_projects_on_right_singular_vectors(weighted, sparse, monkeypatch):
-    """As TruncatedSVD does. A weight of two is a copy, and the order does not matter."""
+def test_lsi_projects_on_right_singular_vectors(weighted, sparse, n, each, monkeypatch):
+    """As TruncatedSVD does. A weight of two is a copy, and the order does not matter.
+
+    With fewer documents than terms, the iteration is in the space of documents.
+    """
+    monkeypatch.setattr(representation, "DOCUMENTS_PER_DIRECTION", each)
     monkeypatch.setattr(representation, "N_ITERATIONS", 200)  # until it does not change
-    monkeypatch.setattr(representation, "PRODUCTS_PER_ITERATION", 1)
     rng = np.random.default_rng(0)
-    documents = counts(rng, 60, 12) * np.linspace(3, 1, 12)
-    weights = rng.integers(1, 4, 60).astype(float) if weighted else None
+    documents = counts(rng, n, 12) * np.linspace(3, 1, 12)
+    weights = rng.integers(1, 4, n).astype(float) if weighted else None
     given = sp.csr_array(documents) if sparse else documents
     found = DCoT(5, output="lsi").fit(given, sample_weight=weights)._fitted().representation
     copies = documents if weights is None else np.repeat(documents, weights.astype(int), axis=0)
-    k = len(copies) // 10
+    k = len(copies) // each
     expected = np.linalg.svd(copies)[2][:k].T
     expected *= np.sign(expected[np.abs(expected).argmax(0), np.arange(k)])
     np.testing.assert_allclose(found.directions, expected, atol=1e-6)

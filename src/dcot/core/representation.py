@@ -22,7 +22,7 @@ MAX_DIRECTIONS = 200
 DOCUMENTS_PER_DIRECTION = 10
 LSI_WEIGHT = 0.5  # of its inner products, relative to those of a layer
 WITH_X, WITH_LSI = ("concat", "all"), ("lsi", "all")  # outputs
-N_ITERATIONS, PRODUCTS_PER_ITERATION = 2, 2
+N_ITERATIONS = 4
 
 
 def sampled_rows(n: int, generator: Any) -> Array | None:
@@ -300,18 +300,34 @@ def leading_directions(
 
     They are the right singular vectors of X, found by iterating a random subspace of terms. So they
     do not depend on the order of the documents, and a weight of two is the same as a copy.
+    Iterations are in the space of documents if there are fewer of these than terms.
     """
     if weights is not None:
         X = scale_rows(X, np.sqrt(weights).astype(X.dtype))
     transpose = transposed(X)
     basis = generator.standard_normal((X.shape[1], min(n_directions, *X.shape))).astype(X.dtype)
-    for _ in range(N_ITERATIONS):
-        for _ in range(PRODUCTS_PER_ITERATION):
-            basis = _scaled_down(times(transpose, _scaled_down(times(X, basis))))
-        basis = orthonormal(basis).astype(X.dtype)
-    projected = times(X, basis).astype(np.float64)
-    rotation = np.linalg.eigh(projected.T @ projected)[1][:, ::-1]
-    return _with_signs(basis @ rotation.astype(X.dtype))
+    if X.shape[0] >= X.shape[1]:
+        basis = _iterated(transpose, X, basis, N_ITERATIONS)
+        return _with_signs(basis @ _leading(times(X, basis))[1].astype(X.dtype))
+    span = _iterated(X, transpose, times(X, basis), N_ITERATIONS - 1)
+    columns = times(transpose, _scaled_down(span))  # one half of the last iteration
+    values, rotation = _leading(columns)
+    return _with_signs(columns @ (rotation / np.sqrt(values)).astype(X.dtype))
+
+
+def _iterated(matrix: Matrix, transpose: Matrix, basis: Array, count: int) -> Array:
+    """Return the basis multiplied by ``matrix @ transpose``, with orthonormal columns."""
+    for _ in range(count):
+        product = times(matrix, _scaled_down(times(transpose, _scaled_down(basis))))
+        basis = orthonormal(product).astype(basis.dtype)
+    return basis
+
+
+def _leading(columns: Array) -> tuple[Array, Array]:
+    """Return eigenvalues and eigenvectors of the products of columns, the largest first."""
+    columns = columns.astype(np.float64)
+    values, vectors = np.linalg.eigh(columns.T @ columns)
+    return values[::-1], vectors[:, ::-1]
 
 
 def _scaled_down(matrix: Array) -> Array:
