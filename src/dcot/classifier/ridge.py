@@ -41,6 +41,7 @@ MAX_HELD_OUT = 1000
 CHOICE_TOL, FEATURES_TOL, FEATURES_MAX_ITER = 3e-2, 1e-2, 200
 MAX_TARGETS = 128  # solved together: each step of the iteration keeps features × targets
 EXPECTED_ITERATIONS = 100  # with more targets, for the comparison with factorising the scatter
+CACHED_BYTES = 1e6
 
 
 def targets_of(labels: Array) -> tuple[Array, Array]:
@@ -407,15 +408,23 @@ class Centring:
     """The kernel of weighted, centred documents, so that the intercept is not penalised."""
 
     def __init__(self, kernel: Array, weights: Array) -> None:
+        n = len(kernel)
         self.share = weights / weights.sum()
         self.root = np.sqrt(weights)
-        self.means = np.asarray(kernel @ self.share, dtype=np.float64)
+        self.means = np.empty(n)
+        self.kernel = np.empty((n, n))
+        # in blocks of rows that fit in the cache: each is read and written once
+        blocks = list(row_blocks(n, self.kernel.itemsize * n, CACHED_BYTES))
+        for rows in blocks:
+            self.kernel[rows] = kernel[rows]
+            self.means[rows] = self.kernel[rows] @ self.share
         total = float(self.share @ self.means)
-        self.kernel = kernel.astype(np.float64)  # then in place: it may be large
-        self.kernel -= self.means
-        self.kernel -= self.means[:, None] - total
-        self.kernel *= self.root
-        self.kernel *= self.root[:, None]
+        for rows in blocks:
+            block = self.kernel[rows]
+            block -= self.means
+            block -= (self.means[rows] - total)[:, None]
+            block *= self.root
+            block *= self.root[rows, None]
         # size of rounding errors if all documents are equal
         size = float(np.abs(kernel.diagonal()) @ weights)
         self.rounding = size * np.finfo(kernel.dtype).eps if kernel.dtype.kind == "f" else 0.0

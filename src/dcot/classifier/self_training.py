@@ -116,41 +116,48 @@ def _folds(n: int, generator: Any) -> list[Array]:
 
 
 class _System:
-    """Ridge on the same documents, for any targets."""
+    """Ridge on the same documents, for any targets.
+
+    Inside, documents are in reverse order, so that the evaluated ones come last: see
+    ``_last_columns``.
+    """
 
     def __init__(self, kernel: Array, weights: Array, alpha: float, judged: int) -> None:
-        self.centring = Centring(kernel, weights)
+        self.centring = Centring(kernel[::-1, ::-1], weights[::-1])
         # a kernel in single precision may have eigenvalues below zero, by rounding
         self.alpha = max(float(alpha), self.centring.rounding)
-        # in reverse order: the evaluated documents come last, see ``_last_columns``
-        matrix = self.centring.kernel[::-1, ::-1].copy()
+        matrix = self.centring.kernel
         np.einsum("ii->i", matrix)[:] += self.alpha
         # the transpose is the same matrix, in the memory order that LAPACK can overwrite
         self.factor = scipy.linalg.cho_factor(
             matrix.T, lower=True, overwrite_a=True, check_finite=False
         )
-        self.inverse = _last_columns(self.factor[0], judged)[::-1, ::-1].copy()
+        self.inverse = _last_columns(self.factor[0], judged)
 
     def solve(self, targets: Array) -> tuple[Array, Array]:
         """Dual coefficients and intercept."""
         right, centre = self._right(targets)
         if self.inverse.shape[1] == len(self.inverse):
-            return self.centring.undo(self.inverse @ right, centre)
-        solved = scipy.linalg.cho_solve(self.factor, right[::-1], check_finite=False)
-        return self.centring.undo(solved[::-1], centre)
+            solved = self.inverse @ right
+        else:
+            solved = scipy.linalg.cho_solve(self.factor, right, check_finite=False)
+        dual, intercept = self.centring.undo(solved, centre)
+        return dual[::-1], intercept
 
     def left_out(self, rows: Array, targets: Array) -> Array:
         """Decisions for some evaluated documents by a fit without them."""
         right, _ = self._right(targets)
-        root, unit = self.centring.root[rows], np.sqrt(self.centring.share[rows])
-        residual = self.alpha * self.inverse[:, rows].T @ right
+        places, columns = len(self.inverse) - 1 - rows, self.inverse.shape[1] - 1 - rows
+        root, unit = self.centring.root[places], np.sqrt(self.centring.share[places])
+        residual = self.alpha * self.inverse[:, columns].T @ right
         # 1 - leverage of these documents, with that of the intercept
-        slack = self.alpha * self.inverse[np.ix_(rows, rows)] - np.outer(unit, unit)
+        slack = self.alpha * self.inverse[np.ix_(places, columns)] - np.outer(unit, unit)
         return np.asarray(targets[rows] - np.linalg.solve(slack, residual) / root[:, None])
 
     def _right(self, targets: Array) -> tuple[Array, Array]:
-        centre = self.centring.share @ targets
-        return self.centring.root[:, None] * (targets - centre), centre
+        backwards = targets[::-1]
+        centre = self.centring.share @ backwards
+        return self.centring.root[:, None] * (backwards - centre), centre
 
 
 def _last_columns(factor: Array, count: int) -> Array:
