@@ -1305,6 +1305,29 @@ def test_many_labels_are_learned_by_features(monkeypatch):
     assert many.score(X, y) == pytest.approx(usual.score(X, y), abs=0.02)
 
 
+@pytest.mark.parametrize("memory", [1e9, 1.0])
+def test_many_classes_are_learned_from_inner_products(monkeypatch, memory):
+    """With fewer documents than features that is less work; every document is left out once."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.2 + 1.5 * (np.arange(120)[:, None] % 3 == np.arange(90) % 3))
+    y = np.array(["a", "b", "c"])[np.arange(120) % 3]
+    options = {"vectorizer": DCoTVectorizer(n_prototypes=80), "selection": "none"}
+    monkeypatch.setattr(classifier_fit, "MAX_SELECTION_LABELS", 40)
+    usual = DCoTClassifier(**options, random_state=0).fit(X, y)
+    monkeypatch.setattr(learners, "MAX_KERNEL_LABELS", 50)
+    monkeypatch.setattr(ridge_module, "MAX_TARGETS", 2)
+    monkeypatch.setattr(ridge_module, "allowance", lambda limit: memory)
+    monkeypatch.setattr(learners, "ridge_by_features", fixed := Spy(learners.ridge_by_features))
+    many = DCoTClassifier(**options, random_state=0).fit(X, y)
+    if memory < 1e9:
+        assert fixed.calls == 2
+        assert many.estimate_.n == 12
+    else:
+        assert fixed.calls == 0
+        assert many.estimate_ == usual.estimate_
+        np.testing.assert_array_equal(many.decision_function(X), usual.decision_function(X))
+
+
 @pytest.mark.parametrize("features", ["both layers", "x and both layers"])
 @pytest.mark.parametrize("estimator", ["svm", "logistic", LogisticRegression(C=3, max_iter=1000)])
 @pytest.mark.parametrize("several", [False, True])

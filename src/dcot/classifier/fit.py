@@ -520,9 +520,10 @@ def _tfidf(training: _Training, X: Matrix, linear: LinearFit, held: Array) -> Ar
     evaluated = linear.rows is None or np.array_equal(linear.rows, training.judged)
     if evaluated or linear.estimator is not None:
         return ridge.held_out
-    found = fit_ridge([unit_rows(X)], targets, weights, ridge, used, held).held_out
-    assert found is not None
     assert linear.rows is not None
+    by_kernel = len(linear.rows) == len(weights)  # the same documents are left out
+    found = fit_ridge([unit_rows(X)], targets, weights, ridge, used, held, by_kernel).held_out
+    assert found is not None
     return found[linear.rows < len(training.counts)]
 
 

@@ -21,6 +21,7 @@ from dcot.classifier.labels import Labels
 from dcot.classifier.ridge import (
     KernelRidge,
     alpha_for_all,
+    kernel_is_less_work,
     ridge_by_features,
     solve_ridge,
     solve_with_left_out,
@@ -186,14 +187,19 @@ def fit_ridge(
     ridge: KernelRidge,
     judged: Array,
     held: Array,
+    by_kernel: bool | None = None,
 ) -> LinearFit:
     """Fit ridge to all labelled documents, with the strength selected on the evaluated ones.
 
-    With more documents than evaluated, leave-one-out decisions are computed for all of them; with
-    very many, for the held-out documents only.
+    With more documents than evaluated, leave-one-out decisions are computed for all of them. With
+    very many, they are computed for the held-out documents only, unless inner products of all
+    documents are less work. ``by_kernel`` says whether to use these.
     """
     alpha, rows, held_out = ridge.alpha, None, None
-    if len(weights) > MAX_KERNEL_LABELS:
+    if by_kernel is None:
+        many = len(weights) > MAX_KERNEL_LABELS
+        by_kernel = not many or kernel_is_less_work(features, targets.shape[1])
+    if not by_kernel:
         coef, intercept, alpha, held_out = ridge_by_features(
             features, targets, alpha, weights, held
         )

@@ -281,17 +281,37 @@ def _by_features(
     return [(coef, np.asarray(centre - centred.means @ coef)) for coef in found]
 
 
+def kernel_is_less_work(parts: Sequence[Matrix], n_targets: int) -> bool:
+    """Whether to solve by inner products of many documents, if there is memory for three of them.
+
+    With many classes this takes less time than ``ridge_by_features``, if there are fewer documents
+    than features. It takes a few factorisations, and a product with the targets for each.
+    """
+    n, stored = float(parts[0].shape[0]), _stored(parts)
+    work = 3 * n**3 + n * stored + 8 * n**2 * n_targets
+    memory = 3 * n**2 * np.dtype(np.float64).itemsize
+    fewer = n_targets > MAX_TARGETS and n < sum(part.shape[1] for part in parts)
+    return fewer and work < _work_of_iterating(parts, n_targets) and memory < allowance(None)
+
+
 def _factorising_is_less_work(parts: Sequence[Matrix], n_targets: int) -> bool:
     """Whether to factorise the scatter of the features, if there is memory for two of it.
 
-    A few strengths are tried, each by a factorisation of ``width³ / 3`` operations. The iteration
-    takes four for each stored feature, target and step, and solves the system twice.
+    A few strengths are tried, each by a factorisation of ``width³ / 3`` operations.
     """
     width = float(sum(part.shape[1] for part in parts))
-    stored = float(sum(part.nnz if sp.issparse(part) else part.size for part in parts))
-    iterating = 2 * EXPECTED_ITERATIONS * 4 * stored * n_targets
+    less = 4 * width**3 / 3 < _work_of_iterating(parts, n_targets)
     memory = 2 * width**2 * parts[0].dtype.itemsize
-    return n_targets > MAX_TARGETS and 4 * width**3 / 3 < iterating and memory < allowance(None)
+    return n_targets > MAX_TARGETS and less and memory < allowance(None)
+
+
+def _work_of_iterating(parts: Sequence[Matrix], n_targets: int) -> float:
+    """Four operations for each stored feature, target and step; the system is solved twice."""
+    return 2 * EXPECTED_ITERATIONS * 4 * _stored(parts) * n_targets
+
+
+def _stored(parts: Sequence[Matrix]) -> float:
+    return float(sum(part.nnz if sp.issparse(part) else part.size for part in parts))
 
 
 def _by_factorising(
