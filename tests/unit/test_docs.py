@@ -111,6 +111,15 @@ def test_code_names_its_language(page):
     assert "" not in fences[::2]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_code_fits_on_the_page(page):
+    """As style.css has it on 1280 pixels; messages of errors may be longer."""
+    for language, block in re.findall(r"^ *```(\w+)\n(.*?)^ *```", page.read_text(), re.S | re.M):
+        if language not in ("math", "text"):
+            code = re.sub(r"  # doctest: .+$|^(?:[\w.]+\.)?\w+Error: .*$", "", block, flags=re.M)
+            assert [line for line in code.splitlines() if len(line) > 88] == []
+
+
 def test_tables_come_from_the_benchmarks():
     tables = re.findall(r"^\[.+\]\((tables/.+)\)$", (DOCS / "defaults.md").read_text(), re.M)
     assert len(tables) > 5
