@@ -156,7 +156,7 @@ def _by_name(method: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 class DCoT(Readable, Saveable, TransformerMixin, Parameters):
-    """Dense Cohort of Terms: learn to reconstruct frequent terms after terms were removed.
+    """Dense Cohort of Terms: learn to reconstruct terms of documents from which terms were removed.
 
     Parameters
     ----------
