@@ -4,7 +4,8 @@ Docstrings have ``name : type`` with a description below, or the short form ``na
 which numpydoc would take for a type. The short form is told by what follows: nothing, or the rest
 of the sentence. Names that share a line get a line each, so that each has its own default. Of
 ``{"a", "b"} or None``, numpydoc would drop what is behind the braces, so it becomes ``"a" or "b" or
-None``. Results that are described by a sentence have no type of their own either.
+None``. Results that are described by a sentence have no type of their own either, and ``self`` gets
+a description, so that no dash is left without one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import griffe
 
 SECTION = re.compile(r"(?ms)^((?:Parameters|Attributes)\n-+\n)(.*?)(?=^\S[^\n]*\n-+\n|\Z)")
 ENTRY = re.compile(r"(?m)^(\S[^\n:]*?) : (.*(?:\n[ ]+.*)*)$")
+ITSELF = re.compile(r"(?m)^(Returns\n-+\nself)$")
 RESULT = re.compile(r"(?m)^(Returns\n-+\n)([A-Z][^\n]* [^\n]*(?:\n\S[^\n]*)*)(?=\n\n|\Z)")
 
 
@@ -46,6 +48,7 @@ def spread(text: str) -> str:
         The matplotlib figure.
     """
     text = SECTION.sub(lambda section: section[1] + ENTRY.sub(_entry, section[2]), text)
+    text = ITSELF.sub(r"\1\n    The object itself.", text)
     return RESULT.sub(_result, text)
 
 

@@ -7,12 +7,13 @@ dCoT has no hidden units. Every weight connects two words, so you can read a mod
 # ## What does a word mean?
 #
 # Fit a vectorizer (it needs no labels), and ask it to explain a word. The answer
-# lists the frequent words (*prototypes*) that the model reconstructs from a document
-# that contains only this word.
+# lists the words (*prototypes*) that the model reconstructs from a document that
+# contains only this word. This corpus has about 2,000 different words. We reconstruct
+# half of them; the others are only read.
 from dcot import DCoTVectorizer, datasets, plots
 
 texts = datasets.load("everyday").texts
-model = DCoTVectorizer(stop_words="english").fit(texts)
+model = DCoTVectorizer(stop_words="english", n_prototypes=1000).fit(texts)
 print(model.explain("parsley", k=6))
 
 # %%
@@ -27,10 +28,10 @@ plots.word_columns([model.explain(word) for word in words])
 # %%
 # ## Which words are similar?
 #
-# `similar_terms` compares meanings. `cohort` asks the opposite question: which rare
-# words does the model translate into *court*?
+# `similar_terms` compares meanings. `cohort` asks the opposite question: which of the
+# words that are only read does the model translate into *sauce*?
 print(model.similar_terms("striker", 5))
-print(model.cohort("court", 5))
+print(model.cohort("sauce", 5))
 
 # %%
 # `term_map` draws similar words close together:
@@ -45,7 +46,7 @@ plots.term_map(
 #
 # Each value is divided among the words of the document that it comes from. The shares
 # add up to the value.
-text = "The chef scattered parsley over the mushrooms"
+text = "Fry the mushrooms in butter with parsley"
 print(model.explain(text, k=4))
 
 # %%

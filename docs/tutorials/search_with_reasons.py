@@ -9,6 +9,8 @@ Find documents by meaning and by words, and see why each one was found.
 # `SearchIndex(store_texts=True)` is all you need: the first `add` fits a model on
 # your documents. Here we pass our own vectorizer, to leave out English stop words.
 # `RETRIEVAL` contains the settings that suit search.
+import textwrap
+
 from dcot import DCoTVectorizer, SearchIndex, datasets
 from dcot.search import RETRIEVAL
 
@@ -27,7 +29,8 @@ print(index.search("courtroom lawyer", k=5))
 hits = index.search("courtroom lawyer", k=100)
 by_meaning = [hit for hit in hits if hit.bm25 == 0][:2]
 for hit in by_meaning:
-    print(f"{hit.metadata['topic']}, cosine {hit.similarity:.2f}: {hit.text}")
+    score = f"{hit.metadata['topic']}, cosine {hit.similarity:.2f}"
+    print(textwrap.fill(f"{score}: {hit.text}", 88))
 
 # %%
 # To see what connects these hits with the query, compare their prototypes:
@@ -38,7 +41,7 @@ for hit in by_meaning:
     shared = sorted(
         query.keys() & found.keys(), key=lambda word: -query[word] * found[word]
     )
-    print(f"{hit.text[:45]}… through {', '.join(shared[:5])}")
+    print(f"{hit.text[:40]}… through {', '.join(shared[:4])}")
 
 # %%
 # ## Words or meaning?

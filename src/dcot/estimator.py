@@ -156,7 +156,7 @@ def _by_name(method: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 class DCoT(Readable, Saveable, TransformerMixin, Parameters):
-    """Dense Cohort of Terms: learn to reconstruct frequent terms after terms were removed.
+    """Dense Cohort of Terms: learn to reconstruct terms of documents from which terms were removed.
 
     Parameters
     ----------
@@ -195,8 +195,10 @@ class DCoT(Readable, Saveable, TransformerMixin, Parameters):
     solver : {"auto", "primal", "dual", "cg"}
         Solver of the first layer. All solve the same system; "auto" uses the one that is predicted
         to be fastest within the memory limit. Later layers are small and always solved directly.
-    tol, max_iter : float, int
-        Relative residual at which "cg" stops, and its maximum number of iterations.
+    tol : float
+        Relative residual at which "cg" stops.
+    max_iter : int
+        Maximum number of iterations of "cg".
     memory_limit : int, str or None
         Memory that the fit may use in addition to X, in bytes or as a string such as "4GB". With
         None, the free memory of the machine.
@@ -215,8 +217,10 @@ class DCoT(Readable, Saveable, TransformerMixin, Parameters):
     layers_ : list of fitted layers, each with ``coef_`` (inputs × prototypes) and ``intercept_``
     loss_ : expected reconstruction error of each layer (the paper's equation 1, m → ∞)
     n_documents_ : number of documents in the fit, or their total weight
-    solver_, n_iter_ : solver of the first layer and its number of iterations (1 if direct)
-    n_features_in_, feature_names_in_ : number and names of the columns of X
+    solver_ : solver of the first layer
+    n_iter_ : its number of iterations, 1 if it is direct
+    n_features_in_ : number of columns of X
+    feature_names_in_ : names of the columns of X, if it has names
 
     Examples
     --------
@@ -283,8 +287,7 @@ class DCoT(Readable, Saveable, TransformerMixin, Parameters):
 
         Parameters
         ----------
-        n_prototypes, noise, n_layers : int, float, int
-            As in ``DCoT``; the paper tunes them.
+        n_prototypes, noise, n_layers : as in ``DCoT``; the paper tunes them
         **others
             Further parameters of ``DCoT``, which replace those of the paper.
 

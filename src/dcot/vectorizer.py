@@ -100,9 +100,11 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    counter_, weighting_, dcot_ : the fitted parts
+    counter_ : the fitted ``TermCounter``
+    weighting_ : the fitted ``TermWeighting``
+    dcot_ : the fitted ``DCoT``
     vocabulary_ : dict from terms to columns
-    layers_, prototypes_, loss_ : those of the fitted ``DCoT``
+    layers_, prototypes_, loss_ : as in the fitted ``DCoT``
 
     Raises
     ------

@@ -48,12 +48,13 @@ def main(wheel: Path) -> None:
             (place / file).write_text(TABLE, encoding="utf-8")
         run(python, "-m", "dcot", "demo", "-o", "demo.png", cwd=place)
         assert (place / "demo.png").stat().st_size > 10_000
-        block = re.search(r"## Command line\n.*?```\n(.*?)```", README, re.S)
+        block = re.search(r"## Install\n.*?```\n(.*?)```", README, re.S)
         assert block is not None
-        for line in block[1].splitlines():
-            program, *arguments = shlex.split(line, comments=True)
-            if program == "dcot":
-                run(python, "-m", "dcot", *arguments, cwd=place)
+        commands = [shlex.split(line, comments=True) for line in block[1].splitlines()]
+        commands = [arguments for program, *arguments in commands if program == "dcot"]
+        assert commands, "the README shows no command"
+        for arguments in commands:
+            run(python, "-m", "dcot", *arguments, cwd=place)
         print("dcot demo and the README's commands run with the extras")
 
 

@@ -111,6 +111,15 @@ def test_code_names_its_language(page):
     assert "" not in fences[::2]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_code_fits_on_the_page(page):
+    """As style.css has it on 1280 pixels; messages of errors may be longer."""
+    for language, block in re.findall(r"^ *```(\w+)\n(.*?)^ *```", page.read_text(), re.S | re.M):
+        if language not in ("math", "text"):
+            code = re.sub(r"  # doctest: .+$|^(?:[\w.]+\.)?\w+Error: .*$", "", block, flags=re.M)
+            assert [line for line in code.splitlines() if len(line) > 88] == []
+
+
 def test_tables_come_from_the_benchmarks():
     tables = re.findall(r"^\[.+\]\((tables/.+)\)$", (DOCS / "defaults.md").read_text(), re.M)
     assert len(tables) > 5
@@ -171,6 +180,33 @@ def test_figures_for_programs_agree_with_the_page():
                     assert abs(float(cell.split(" ±")[0]) - mean) < 0.0501, (system, cell)
                     compared += 1
     assert compared > 500
+
+
+def test_what_vectors_change_comes_from_the_figures():
+    known = json.loads((DOCS / "experiments" / "figures.json").read_text())["figures"]
+    whole = {figure["corpus"]: figure["learned"] for figure in known if figure["labels"] == "all"}
+    accuracy = {
+        (figure["corpus"], figure["system"], figure["labels"]): figure["mean"]
+        for figure in known
+        if (figure["metric"], figure["classifier"]) == ("accuracy", "ridge")
+        and figure["learned"] == whole[figure["corpus"]]
+    }
+
+    def gains(corpus: str, vectors: str) -> list[float]:
+        pairs = [key for key in accuracy if key[:2] == (corpus, f"dCoT with {vectors}")]
+        found = sorted(accuracy[key] - accuracy[(corpus, "dCoT", key[2])] for key in pairs)
+        assert len(found) == 6
+        return found
+
+    page = (DOCS / "vectors.md").read_text()
+    for corpus, title in (("dmoz", "Dmoz"), ("20newsgroups", "20 Newsgroups"), ("r52", "R52")):
+        (row,) = re.findall(rf"^\| .+ \({title}\) \| (.+) \| (.+) \|$", page, re.M)
+        for cell, vectors in zip(row, ("pretrained encoder", "static embeddings"), strict=True):
+            least, *_, most = gains(corpus, vectors)
+            shown = {float(number) for number in re.findall(r"\d+\.\d", cell)}
+            rounded = {round(abs(least), 1), round(most, 1)}
+            assert shown <= rounded, cell
+            assert round(abs(least) if "worse" in cell else most, 1) in shown, cell
 
 
 def test_published_figures_can_be_drawn_again():

@@ -125,7 +125,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Para
     class_weight : {"sqrt", "balanced"}, mapping or None
         Class weights of the linear classifier. The representation does not use classes.
         ``"sqrt"`` weights a document by one over the square root of the size of its class, which
-        helps small classes and does not harm large ones; the other values are as in scikit-learn.
+        helps small classes and costs large ones little; the other values are as in scikit-learn.
     unlabelled_label : label
         Label value that marks unlabelled rows, in addition to None, NaN, NA and ``""``. The
         default, -1, is that of scikit-learn.
@@ -142,10 +142,12 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Para
     Attributes
     ----------
     classes_ : the classes, sorted
-    coef_, intercept_ : coefficients of the linear classifier, one row and one number per class
+    coef_ : coefficients of the linear classifier, one row per class
+    intercept_ : what it adds to the decisions, one number per class
     vectorizer_ : the fitted ``DCoTVectorizer`` with the selected parameters; None for a matrix
     dcot_ : the fitted ``DCoT``
-    best_params_, best_index_ : the selected parameters, and their index in ``cv_results_``
+    best_params_ : the selected parameters
+    best_index_ : their index in ``cv_results_``
     cv_results_ : all candidates with their leave-one-out scores, as in GridSearchCV
     estimate_ : cross-validated accuracy and macro-F1, compared with TF-IDF and the majority class
     calibrated_ : whether there were enough labels to calibrate ``predict_proba``

@@ -306,8 +306,10 @@ class JudgedCollection:
     Attributes
     ----------
     name : name of the folder
-    ids, texts : ids and texts of the documents
-    query_ids, queries : ids and texts of the queries that have a relevant document
+    ids : ids of the documents
+    texts : texts of the documents
+    query_ids : ids of the queries that have a relevant document
+    queries : texts of these queries
     relevant : for each query, the grades of its relevant documents by id
 
     Examples

@@ -266,7 +266,8 @@ class RankedTerms(Sequence[tuple[str, float]]):
     ----------
     title : the question
     measure : the name of the values
-    terms, values : the answer, by decreasing value
+    terms : the answer, by decreasing value
+    values : the value of each term
 
     Examples
     --------

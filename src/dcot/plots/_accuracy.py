@@ -229,7 +229,8 @@ def noise_heatmap(
     Parameters
     ----------
     values : layers × noise levels; NaN for missing values
-    noises, layers : labels of columns and rows; by default layers are numbered from 1
+    noises : labels of the columns
+    layers : labels of the rows; by default layers are numbered from 1
     label : name of the values
     better : {"higher", "lower"}
     ax : matplotlib axes to draw on; by default those of a new figure

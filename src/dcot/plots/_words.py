@@ -37,7 +37,8 @@ def word_columns(
     ----------
     columns : results of ``model.explain`` (for a classifier, ``model.meaning``) for some words, or
         a mapping from words to lists of (prototype, value), by decreasing value
-    layer, k : layer to draw, and number of prototypes
+    layer : layer to draw
+    k : number of prototypes
     ax : matplotlib axes to draw on; by default those of a new figure
     title : title of the figure
 

@@ -53,15 +53,19 @@ class TermWeighting(  # type: ignore[call-arg]
         How to weight the counts.
     norm : {"auto", "l1", "l2"} or None, default="auto"
         The norm in which every row has length 1; ``"auto"`` is ``"l2"`` for ``tfidf``, else None.
-    use_idf, smooth_idf, sublinear_tf : bool, default=True, True, False
-        For ``tfidf``: whether to use idf; whether to compute it as if one more document had every
-        term; whether to replace tf by 1 + log(tf).
+    use_idf : bool, default=True
+        For ``tfidf``: whether to use idf.
+    smooth_idf : bool, default=True
+        For ``tfidf``: whether to compute idf as if one more document had every term.
+    sublinear_tf : bool, default=False
+        For ``tfidf``: whether to replace tf by 1 + log(tf).
     idf_floor : float, default=1
         For ``tfidf``: the idf of a term that every document has. 1 as in scikit-learn; smaller
         values give frequent terms less weight.
-    k1, b : float, default=1.2 and 0.75
-        For ``bm25``: how quickly repeats of a term stop counting, and how strongly long documents
-        are scaled down.
+    k1 : float, default=1.2
+        For ``bm25``: how much repeats of a term count. With 0 they do not.
+    b : float, default=0.75
+        For ``bm25``: how strongly long documents are scaled down. With 0 they are not.
 
     Attributes
     ----------
