@@ -118,6 +118,7 @@ def _issues(
     """Row, probability and suggested class of each doubtful label; the model's accuracy."""
     from dcot import DCoTClassifier
     from dcot.classifier.learners import MAX_KERNEL_LABELS
+    from dcot.classifier.ridge import MAX_HELD_OUT
 
     given = [label for label in documents.labels if label is not None]
     several = any(isinstance(label, list) for label in given)
@@ -128,7 +129,7 @@ def _issues(
         return [], 0.0
     model = DCoTClassifier(selection="none", random_state=session.seed)
     model.fit(documents.texts, documents.labels)
-    if len(given) > MAX_KERNEL_LABELS:
+    if len(given) > MAX_KERNEL_LABELS and model.estimate_.n <= MAX_HELD_OUT:
         session.note(
             f"Note: {model.estimate_.n:,} of the {len(given):,} labels were checked: of copies "
             f"one, and of more than {MAX_KERNEL_LABELS:,} labels a random tenth, at most 1,000."
