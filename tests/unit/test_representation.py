@@ -209,6 +209,20 @@ def test_equal_documents_have_no_features(n, normalize, dtype, kind):
         np.testing.assert_allclose(fitted.reconstruct(new, 1), np.repeat(row, 5, 0), rtol=1e-5)
 
 
+@pytest.mark.parametrize("n", [1, 5, 30, 3000])
+@pytest.mark.parametrize("normalize", ["shared", "unit", "center"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_layers", [1, 2, 3])
+def test_nor_do_they_with_squashing(n, normalize, dtype, n_layers):
+    """The mean of equal outputs is that output, not a sum of roundings."""
+    row = np.random.default_rng(0).random((1, 12)).astype(dtype)
+    X = np.repeat(row, n, axis=0)
+    model = DCoT(5, squash="tanh", normalize=normalize, n_layers=n_layers)
+    weighted = clone(model).fit(X, sample_weight=np.full(n, 0.3))
+    for fitted in (clone(model).fit(X), clone(model).fit([X, X]), weighted):
+        assert not fitted.transform(np.vstack([row, np.eye(12)[:3]]).astype(dtype)).any()
+
+
 def test_one_large_column_does_not_make_documents_equal():
     X = np.random.default_rng(0).random((300, 12))
     X[:, 0] += 1e8

@@ -85,7 +85,22 @@ class Layer:
         """Return the outputs, which the next layer reads, in ``out`` if given."""
         ones = np.ones(X.shape[0], dtype=self.coef_.dtype)
         values = times(X, self.coef_, ones, self.intercept_, out)
-        return np.tanh(values, out=values) if self.squash == "tanh" else values
+        if self.squash == "tanh" and (same := self.constant) is not None:
+            values[:] = same
+        elif self.squash == "tanh":
+            np.tanh(values, out=values)
+        return values
+
+    @property
+    def constant(self) -> Array | None:
+        """The output, if there is squashing and it is the same for all documents.
+
+        Computed for each of them, its last digit would depend on the place in the matrix, and the
+        mean of the outputs on how many there are. A unit length would enlarge such differences.
+        """
+        if self.squash == "identity" or self.spread_ != 0 or self.coef_.any():
+            return None
+        return np.asarray(np.tanh(self.intercept_))
 
 
 def row_blocks(n: int, row_bytes: float, block_bytes: float | None = None) -> Iterator[slice]:
@@ -188,7 +203,11 @@ def stack_layers(
         else:
             assert corpus is not None
             below = corpus.outputs(layers)
-        layers[-1] = replace(layers[-1], mean_=below.moments.mean)
+        same, mean = layers[-1].constant, below.moments.mean
+        if same is not None:
+            none = np.zeros_like(below.scatter)
+            below, mean = OutputMoments.centred(below.moments.n, same, none), same
+        layers[-1] = replace(layers[-1], mean_=mean)
         if linear:  # more precise than from the system
             spread = float(np.einsum("ii->", below.scatter, dtype=np.float64)) / below.moments.n
             layers[-1] = replace(layers[-1], spread_=spread)
@@ -198,7 +217,9 @@ def stack_layers(
         say(1.0)
     if options.means and layers[-1].mean_ is None:
         assert corpus is not None
-        layers[-1] = replace(layers[-1], mean_=corpus.mean_output(layers))
+        same = layers[-1].constant
+        mean = corpus.mean_output(layers) if same is None else same
+        layers[-1] = replace(layers[-1], mean_=mean)
     return layers
 
 
