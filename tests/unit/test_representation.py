@@ -223,11 +223,34 @@ def test_nor_do_they_with_squashing(n, normalize, dtype, n_layers):
         assert not fitted.transform(np.vstack([row, np.eye(12)[:3]]).astype(dtype)).any()
 
 
+@pytest.mark.filterwarnings("ignore:reconstructed values differ so little")
 def test_one_large_column_does_not_make_documents_equal():
     X = np.random.default_rng(0).random((300, 12))
     X[:, 0] += 1e8
     model = DCoT(n_layers=1, normalize="center").fit(X)
     assert model.layers_[0].coef_.any()
+
+
+@pytest.mark.parametrize(
+    ("offset", "options"),
+    [
+        (1000, {"n_layers": 1}),
+        (1000, {"n_layers": 2, "normalize": None}),
+        (10, {"n_layers": 2, "normalize": "unit"}),
+        (10, {"n_layers": 3, "normalize": "center"}),
+    ],
+)
+def test_features_that_are_rounding_are_said(offset, options):
+    """Of a single layer too, and of later layers if their means are subtracted."""
+    X = np.random.default_rng(0).poisson(0.7, (35, 10)).astype(np.float32)
+    model = DCoT(6, prototypes="frequent", **options)
+    model.fit(X)
+    for documents in (X + offset, [X + offset, X + offset]):
+        with pytest.warns(UserWarning, match="mostly rounding in float32: subtract the mean"):
+            clone(model).fit(documents)
+    with pytest.warns(UserWarning, match="mostly rounding"):
+        clone(model).partial_fit(X + offset).transform(X)
+    DCoT(6, n_layers=1, normalize=None).fit(X + offset)  # nothing is subtracted
 
 
 @pytest.mark.parametrize("offset", [10, 100, 1000])
