@@ -27,6 +27,7 @@ from dcot.core.options import (
     MAX_LAYERS,
     FitOptions,
     by_layer,
+    check_flag,
     check_integer,
     check_noise,
     check_number,
@@ -697,6 +698,7 @@ class DCoT(Readable, Saveable, TransformerMixin, Parameters):
         >>> model.reconstruct([[1.0, 0, 0]], layer=1).shape
         (1, 2)
         """
+        check_flag("subtract_bias", subtract_bias)
         layers = self._fitted().layers
         X = self._read(X)
         depth = len(layers) if layer is None else layer

@@ -16,7 +16,7 @@ from sklearn.utils import metadata_routing
 
 from dcot.core.centred import precision
 from dcot.core.layers import Layer
-from dcot.core.options import check_integer
+from dcot.core.options import check_flag, check_integer
 from dcot.errors import InvalidParameterError, InvalidTypeError, not_fitted
 from dcot.estimator import (
     DCoT,
@@ -544,6 +544,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
         {'opec': 1.15, '~oil': 0.39, '~opec': 0.9}
         """
         check_integer("top", top)
+        check_flag("query", query)
         single = isinstance(texts, str)
         texts = as_texts([texts] if single else texts)
         dcot, counter = self._fitted(), self.counter_

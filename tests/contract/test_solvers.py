@@ -292,7 +292,10 @@ def test_iterations_with_a_short_memory():
 def test_several_shifts_in_one_space(width):
     diagonal, shifts = np.logspace(0, 2, 30)[:, None], np.array([0.1, 5.0])
     right = np.random.default_rng(0).normal(size=(30, width))
-    found = cg.iterate_shifts(lambda x: diagonal * x, right, shifts, tol=1e-10, max_iter=200)
+    found, reached = cg.iterate_shifts(
+        lambda x: diagonal * x, right, shifts, tol=1e-10, max_iter=200
+    )
+    assert reached
     for shift, solution in zip(shifts, found, strict=True):
         np.testing.assert_allclose(solution, right / (diagonal + shift), atol=1e-7)
 

@@ -122,3 +122,11 @@ def test_the_solution_of_equal_documents_is_zero():
     assert not equal.coef.any()
     assert equal.coef.shape == (5, 3)
     assert equal.gain == 0
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9, 1e14, 1e20])
+def test_documents_of_large_weight_are_not_equal(X, size):
+    """The weights of all documents together are no number of additions that round."""
+    weights = np.full(len(X), size)
+    assert Moments.of(X, weights).differ
+    assert not Moments.of(np.repeat(X[:1], len(X), axis=0), weights).differ

@@ -228,7 +228,7 @@ def test_the_page_on_stress_tests_has_the_counts_of_the_last_run():
     written = campaign.page(*campaign._kept())
     here, there = (text.split("<details")[0] for text in (written, campaign.PAGE.read_text()))
     assert here == there
-    rows = [campaign.Row("load", "many", 5, 0, "today", 1.0)]
+    rows = [campaign.Row("load", "Many threads, processes and calls", 5, 0, "today", 1.0)]
     rows += [campaign.Row("load", "threads", 1000, failed, "today", 0.0) for failed in (0, 3)]
     assert "| Many threads, processes and calls | 2,000 | 3 |" in campaign.page(rows, {"load": 1})
 

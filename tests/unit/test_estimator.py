@@ -508,3 +508,18 @@ def test_options_are_checked(change, words):
 def test_names_of_columns_that_are_no_names(X, names):
     with pytest.raises(DcotError, match="pass the names"):
         DCoT().fit(X).get_feature_names_out(names)
+
+
+@pytest.mark.parametrize("shape", [(12, 60), (60, 12)])
+def test_weights_that_iterations_cannot_tell_from_rounding(shape):
+    X = np.random.default_rng(0).poisson(0.7, shape) + 0.0
+    weights = np.r_[1.0, np.full(shape[0] - 1, 1e-10)]
+    model = DCoT(solver="cg", dtype="float32", tol=1e-4, n_layers=1, normalize=None)
+    exact = DCoT(solver="primal", dtype="float64", n_layers=1, normalize=None)
+    near = model.fit(X, sample_weight=weights).layers_[0].coef_
+    far = exact.fit(X, sample_weight=weights).layers_[0].coef_
+    assert np.abs(near - far).max() < 0.001 * np.abs(far).max()
+    weights[1:] = 1e-13
+    with pytest.warns(UserWarning, match="closer together"):
+        model.fit(X, sample_weight=weights)
+    model.set_params(solver="dual").fit(X, sample_weight=weights)  # without a warning

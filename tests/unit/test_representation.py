@@ -213,11 +213,48 @@ def test_equal_documents_have_no_features(n, normalize, dtype, kind):
         np.testing.assert_allclose(fitted.reconstruct(new, 1), np.repeat(row, 5, 0), rtol=1e-5)
 
 
+@pytest.mark.parametrize("n", [1, 5, 30, 3000])
+@pytest.mark.parametrize("normalize", ["shared", "unit", "center"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_layers", [1, 2, 3])
+def test_nor_do_they_with_squashing(n, normalize, dtype, n_layers):
+    """The mean of equal outputs is that output, not a sum of roundings."""
+    row = np.random.default_rng(0).random((1, 12)).astype(dtype)
+    X = np.repeat(row, n, axis=0)
+    model = DCoT(5, squash="tanh", normalize=normalize, n_layers=n_layers)
+    weighted = clone(model).fit(X, sample_weight=np.full(n, 0.3))
+    for fitted in (clone(model).fit(X), clone(model).fit([X, X]), weighted):
+        assert not fitted.transform(np.vstack([row, np.eye(12)[:3]]).astype(dtype)).any()
+
+
+@pytest.mark.filterwarnings("ignore:reconstructed values differ so little")
 def test_one_large_column_does_not_make_documents_equal():
     X = np.random.default_rng(0).random((300, 12))
     X[:, 0] += 1e8
     model = DCoT(n_layers=1, normalize="center").fit(X)
     assert model.layers_[0].coef_.any()
+
+
+@pytest.mark.parametrize(
+    ("offset", "options"),
+    [
+        (1000, {"n_layers": 1}),
+        (1000, {"n_layers": 2, "normalize": None}),
+        (10, {"n_layers": 2, "normalize": "unit"}),
+        (10, {"n_layers": 3, "normalize": "center"}),
+    ],
+)
+def test_features_that_are_rounding_are_said(offset, options):
+    """Of a single layer too, and of later layers if their means are subtracted."""
+    X = np.random.default_rng(0).poisson(0.7, (35, 10)).astype(np.float32)
+    model = DCoT(6, prototypes="frequent", **options)
+    model.fit(X)
+    for documents in (X + offset, [X + offset, X + offset]):
+        with pytest.warns(UserWarning, match="mostly rounding in float32: subtract the mean"):
+            clone(model).fit(documents)
+    with pytest.warns(UserWarning, match="mostly rounding"):
+        clone(model).partial_fit(X + offset).transform(X)
+    DCoT(6, n_layers=1, normalize=None).fit(X + offset)  # nothing is subtracted
 
 
 @pytest.mark.parametrize("offset", [10, 100, 1000])

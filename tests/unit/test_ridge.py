@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 from dcot.classifier import ridge as ridge_module
@@ -216,3 +217,45 @@ def test_documents_that_are_equal_up_to_rounding():
     exact = KernelRidge.fit(counted @ counted.T, Y, weights=weights)
     near = KernelRidge.fit((counted @ counted.T).astype(float), Y, weights=weights)
     np.testing.assert_allclose(exact.dual, near.dual, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_strengths_that_rounding_exceeds_are_not_factorised(dtype):
+    """The factors exist, and the residual is small, but the predictions are far off."""
+    rng, eps = np.random.default_rng(0), float(np.finfo(dtype).eps)
+    U, turn = rng.normal(size=(300, 20)), np.linalg.qr(rng.normal(size=(20, 20)))[0]
+    F = (U * np.geomspace(1, eps**0.6, 20) @ turn).astype(dtype)
+    Y = np.sign(U[:, -3:] + 0.3 * rng.normal(size=(300, 3)))
+    solve, refused = ridge_module._factorised([F], Y, np.ones(300)), 0
+    for alpha in 300 * eps * np.logspace(-3, 5, 30):
+        found = solve(alpha)
+        if found is None:
+            refused += 1
+            continue
+        wide = F.astype(np.float64) - F.mean(axis=0, dtype=np.float64)
+        exact = np.linalg.lstsq(
+            np.vstack([wide, np.sqrt(alpha) * np.eye(20)]),
+            np.vstack([Y - Y.mean(axis=0), np.zeros((20, 3))]),
+        )[0]
+        assert np.abs(wide @ (found[0] - exact)).max() < 0.1
+    assert 5 < refused < 20
+
+
+@pytest.mark.parametrize("n", [1, 7])
+def test_the_largest_eigenvalue_is_found_from_a_triangle(n):
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    matrix = basis * np.arange(1.0, n + 1) ** 3 @ basis.T
+    found = ridge_module._largest_eigenvalue(np.tril(matrix) + np.triu(np.full((n, n), 7.0), 1))
+    assert found == pytest.approx(n**3, rel=0.05)
+    assert ridge_module._largest_eigenvalue(np.zeros((n, n))) == 0
+
+
+def test_too_few_iterations_are_said(monkeypatch):
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(300, 40)) * np.geomspace(1, 1e-3, 40)
+    Y, held = np.sign(rng.normal(size=(300, 2))), np.arange(0, 300, 10)
+    ridge_by_features([F], Y, 1e-3, np.ones(300), held)
+    monkeypatch.setattr(ridge_module, "FEATURES_MAX_ITER", 3)
+    with pytest.warns(ConvergenceWarning, match="3 iterations"):
+        ridge_by_features([F], Y, 1e-3, np.ones(300), held)

@@ -117,6 +117,7 @@ class FittedClassifier:
     coef, intercept : the linear classifier, one row per class; columns of the vectors come last
     strength, alpha : its regularisation; alpha is that of the selected ridge
     estimator : the scikit-learn classifier, unless it is ridge
+    learner : what ``estimator`` was called in the parameters of the fit
     temperature, calibrated : how decisions are converted to probabilities
     estimate : estimated accuracy
     reliability : held-out probabilities, for ``abstain``; None with several labels per document
@@ -138,6 +139,7 @@ class FittedClassifier:
     strength: float
     alpha: float
     estimator: Any
+    learner: str
     temperature: float
     calibrated: bool
     estimate: Estimate
@@ -455,6 +457,7 @@ def _finish(
         strength=linear.strength,
         alpha=selection.ridge.alpha,
         estimator=linear.estimator,
+        learner=str(options.estimator),
         temperature=temperature,
         calibrated=calibrated,
         estimate=estimate(by_fold, tfidf, targets, counts, exclusive, options.random_state),

@@ -1151,7 +1151,7 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Para
                 short = self.vectorizer._short_params()
                 saved = {"parameters": encode_parameters(short, SAVING_ADVICE)}
             settings["vectorizer"] = saved
-        facts = classifier_facts(fitted, self.estimator)
+        facts = classifier_facts(fitted)
         return replace(contents, kind=self._saved_as, settings=settings, facts=facts)
 
     @classmethod

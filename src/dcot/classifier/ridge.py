@@ -6,6 +6,7 @@ one example. Only inner products of documents are needed.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +16,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from dcot.core.centred import (
     Matrix,
@@ -42,6 +44,8 @@ CHOICE_TOL, FEATURES_TOL, FEATURES_MAX_ITER = 3e-2, 1e-2, 200
 MAX_TARGETS = 128  # solved together: each step of the iteration keeps features × targets
 EXPECTED_ITERATIONS = 100  # with more targets, for the comparison with factorising the scatter
 CACHED_BYTES = 1e6
+# A smaller strength, in units of the rounding of the scatter matrix, is lost in it.
+LEAST_STRENGTH, POWER_STEPS = 10.0, 10
 
 
 def targets_of(labels: Array) -> tuple[Array, Array]:
@@ -236,7 +240,7 @@ def ridge_by_features(
     blocks = list(column_blocks(targets.shape[1], MAX_TARGETS))
     decisions = np.empty((len(alphas), len(held), targets.shape[1]))
     for block in blocks:
-        tried = _by_features(inner, targets[others, block], alphas, weights[others], CHOICE_TOL)
+        tried, _ = _by_features(inner, targets[others, block], alphas, weights[others], CHOICE_TOL)
         for found, (coef, intercept) in zip(decisions, tried, strict=True):
             found[:, block] = _times(outer, coef) + intercept
     del inner
@@ -247,10 +251,18 @@ def ridge_by_features(
     )
     chosen = alphas[best : best + 1]
     solved = [
-        _by_features(parts, targets[:, block], chosen, weights, FEATURES_TOL)[0] for block in blocks
+        _by_features(parts, targets[:, block], chosen, weights, FEATURES_TOL) for block in blocks
     ]
-    coef = np.hstack([coef for coef, _ in solved])
-    intercept = np.concatenate([intercept for _, intercept in solved])
+    if not all(reached for _, reached in solved):
+        warnings.warn(
+            f"ridge stopped after {FEATURES_MAX_ITER} iterations short of its tolerance, so "
+            "decisions are not exact: the features of some documents, or their weights, are much "
+            "larger than others; give weights that are closer together, or use estimator='svm'",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    coef = np.hstack([found[0][0] for found, _ in solved])
+    intercept = np.concatenate([found[0][1] for found, _ in solved])
     return coef, intercept, float(alphas[best]), decisions[best]
 
 
@@ -273,12 +285,17 @@ def _least(error: Callable[[float], float]) -> int:
 
 def _by_features(
     parts: Sequence[Matrix], targets: Array, alphas: Array, weights: Array, tol: float
-) -> list[tuple[Array, Array]]:
-    """Coefficients (features × targets) and intercepts for several strengths."""
+) -> tuple[list[tuple[Array, Array]], bool]:
+    """Coefficients (features × targets) and intercepts for several strengths.
+
+    The second result is whether the residuals of all of them reached ``tol``.
+    """
     centred = _CentredFeatures.of(parts, weights)
     right, centre = centred.right(targets)
-    found = cg.iterate_shifts(centred.operator, right, alphas, tol=tol, max_iter=FEATURES_MAX_ITER)
-    return [(coef, np.asarray(centre - centred.means @ coef)) for coef in found]
+    found, reached = cg.iterate_shifts(
+        centred.operator, right, alphas, tol=tol, max_iter=FEATURES_MAX_ITER
+    )
+    return [(coef, np.asarray(centre - centred.means @ coef)) for coef in found], reached
 
 
 def kernel_is_less_work(parts: Sequence[Matrix], n_targets: int) -> bool:
@@ -317,7 +334,7 @@ def _stored(parts: Sequence[Matrix]) -> float:
 def _by_factorising(
     parts: Sequence[Matrix], targets: Array, alpha: float, weights: Array, held: Array
 ) -> tuple[Array, Array, float, Array] | None:
-    """As ``ridge_by_features``, by factors of the scatter; None if it is singular."""
+    """As ``ridge_by_features``, by factors of the scatter; None if singular, up to rounding."""
     factor, decisions = _strength_by_factorising(parts, targets, alpha, weights, held)
     solution = _factorised(parts, targets, weights)(alpha * factor)
     if solution is None or decisions is None:
@@ -348,12 +365,19 @@ def _strength_by_factorising(
 def _factorised(
     parts: Sequence[Matrix], targets: Array, weights: Array
 ) -> Callable[[float], tuple[Array, Array] | None]:
-    """Return a function from a strength to coefficients and intercept, or None if singular."""
+    """Return a function from a strength to coefficients and intercept, or None if singular.
+
+    Cholesky factors of a nearly singular matrix leave a small residual, but directions in which the
+    features hardly vary get large coefficients that are rounding. So such strengths are refused.
+    """
     centred = _CentredFeatures.of(parts, weights)
     right, centre = centred.right(targets)
     scatter = centred.scatter()
+    least = LEAST_STRENGTH * float(np.finfo(scatter.dtype).eps) * _largest_eigenvalue(scatter)
 
     def solve(alpha: float) -> tuple[Array, Array] | None:
+        if not alpha > least:
+            return None
         system = scatter.copy()
         np.einsum("ii->i", system)[:] += alpha
         apply = direct.positive_definite(system)
@@ -363,6 +387,20 @@ def _factorised(
         return coef, np.asarray(centre - centred.means @ coef)
 
     return solve
+
+
+def _largest_eigenvalue(lower: Array) -> float:
+    """Nearly the largest eigenvalue of a positive symmetric matrix, from its lower triangle."""
+    symv = scipy.linalg.get_blas_funcs("symv", (lower,))
+    vector = np.random.default_rng(0).standard_normal(len(lower)).astype(lower.dtype)
+    length = 0.0
+    for _ in range(POWER_STEPS):
+        vector = symv(1.0, lower.T, vector, lower=0)  # in the memory order of LAPACK
+        length = float(np.linalg.norm(vector))
+        if not 0 < length < np.inf:
+            break
+        vector /= vector.dtype.type(length)
+    return length
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ def add_classifier(
         "best_index": int(fitted.best_index),
         "strength": None if np.isnan(fitted.strength) else float(fitted.strength),
         "alpha": float(fitted.alpha),
+        "learner": fitted.learner,
         "temperature": float(fitted.temperature),
         "calibrated": bool(fitted.calibrated),
         "candidates": fitted.cv_results["params"],
@@ -86,7 +87,7 @@ def _estimate_settings(estimate: Estimate) -> dict[str, Any]:
     return {"n": int(estimate.n), **scores}
 
 
-def classifier_facts(fitted: FittedClassifier, estimator: Any) -> list[tuple[str, str]]:
+def classifier_facts(fitted: FittedClassifier) -> list[tuple[str, str]]:
     """Lines of the model card."""
     estimate, chosen, dcot = fitted.estimate, fitted.candidate, fitted.dcot
     names = [str(name) for name in fitted.classes[:20]]
@@ -102,7 +103,7 @@ def classifier_facts(fitted: FittedClassifier, estimator: Any) -> list[tuple[str
         ("features", chosen.features),
         *([("embedding", fitted.embedding.describe())] if fitted.embedding else []),
         ("selection", f"{tried} candidates tried, {kept}"),
-        ("learner", str(estimator)),
+        ("learner", fitted.learner),
         *_estimate_facts(estimate),
         ("probabilities", "calibrated" if fitted.calibrated else "not calibrated: few labels"),
     ]
@@ -162,6 +163,7 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
         strength=np.nan if strength is None else setting(settings, "strength", float),
         alpha=setting(settings, "alpha", float),
         estimator=None,  # only its coefficients are needed
+        learner=_learner(settings),
         temperature=setting(settings, "temperature", float),
         calibrated=setting(settings, "calibrated", bool),
         estimate=estimate,
@@ -174,6 +176,12 @@ def read_classifier(contents: Contents, dcot: FittedDCoT) -> FittedClassifier:
         labelled_rows=None,  # documents are not saved
         held_out=None,
     )
+
+
+def _learner(settings: dict[str, Any]) -> str:
+    if "learner" in settings:
+        return setting(settings, "learner", str)
+    return str(setting(settings, "parameters", dict).get("estimator"))  # written before
 
 
 def _had_vectors(settings: dict[str, Any], cv_results: dict[str, Any]) -> bool:

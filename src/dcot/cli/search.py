@@ -200,7 +200,7 @@ def _is(found: Any, value: str) -> bool:
     (True, True, True, True)
     """
     if isinstance(found, list):
-        return any(_is(one, value) for one in found)
+        return any(_is(one, value) for one in found if not isinstance(one, list))
     if isinstance(found, bool) and value.lower() in ("true", "false"):
         return found == (value.lower() == "true")
     if isinstance(found, int | float):

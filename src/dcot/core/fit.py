@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +24,9 @@ from dcot.runtime.progress import part, parts
 from dcot.runtime.resources import allowance, format_bytes
 
 Array = NDArray[Any]
+
+# Iterations with larger ratios of weights, in units of the squared precision, are not exact.
+MAX_ROUNDING_OF_WEIGHTS = 100.0
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,8 @@ def fit_path(
         prototypes = wanted.choose(moments)
         check_depth(len(prototypes), X.dtype.itemsize, max(o.n_layers for o, _ in group), wanted)
         plan = plan_in_memory(centred, prototypes, [system for _, system in group], wanted)
+        if plan.solver == "cg" and weights is not None:
+            _warn_of_light(weights, X.dtype)
         firsts = _first_layers(plan.solver, centred, moments, prototypes, group)
         for (one, _), first in zip(group, firsts, strict=True):
             corpus = DocumentsInMemory(X, weights, allowance(one.memory_limit))
@@ -201,6 +207,19 @@ def _first_layers(
     for (one, system), solution in zip(group, solutions, strict=True):
         solution = solution.unless_equal(moments)
         yield Layer.solved(solution, solver, system, moments, prototypes, one.squash)
+
+
+def _warn_of_light(weights: Array, dtype: Any) -> None:
+    """Warn if rounding of the heaviest documents is more to iterations than the lightest ones."""
+    least, most = float(weights.min()), float(weights.max())
+    if least < MAX_ROUNDING_OF_WEIGHTS * np.finfo(dtype).eps ** 2 * most:
+        other = " or dtype='float64'" if dtype == np.float32 else ""
+        warnings.warn(
+            f"sample_weight is from {least:.2g} to {most:.2g}, and solver 'cg' loses the light "
+            f"documents to rounding in {dtype}: give weights that are closer together, 0 to leave "
+            f"documents out, or use solver='dual'{other}",
+            stacklevel=2,
+        )
 
 
 # -- checks -------------------------------------------------------------------------------------

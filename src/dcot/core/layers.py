@@ -85,7 +85,22 @@ class Layer:
         """Return the outputs, which the next layer reads, in ``out`` if given."""
         ones = np.ones(X.shape[0], dtype=self.coef_.dtype)
         values = times(X, self.coef_, ones, self.intercept_, out)
-        return np.tanh(values, out=values) if self.squash == "tanh" else values
+        if self.squash == "tanh" and (same := self.constant) is not None:
+            values[:] = same
+        elif self.squash == "tanh":
+            np.tanh(values, out=values)
+        return values
+
+    @property
+    def constant(self) -> Array | None:
+        """The output, if there is squashing and it is the same for all documents.
+
+        Computed for each of them, its last digit would depend on the place in the matrix, and the
+        mean of the outputs on how many there are. A unit length would enlarge such differences.
+        """
+        if self.squash == "identity" or self.spread_ != 0 or self.coef_.any():
+            return None
+        return np.asarray(np.tanh(self.intercept_))
 
 
 def row_blocks(n: int, row_bytes: float, block_bytes: float | None = None) -> Iterator[slice]:
@@ -188,34 +203,49 @@ def stack_layers(
         else:
             assert corpus is not None
             below = corpus.outputs(layers)
-        layers[-1] = replace(layers[-1], mean_=below.moments.mean)
+        same, mean = layers[-1].constant, below.moments.mean
+        if same is not None:
+            none = np.zeros_like(below.scatter)
+            below, mean = OutputMoments.centred(below.moments.n, same, none), same
+        layers[-1] = replace(layers[-1], mean_=mean)
         if linear:  # more precise than from the system
             spread = float(np.einsum("ii->", below.scatter, dtype=np.float64)) / below.moments.n
             layers[-1] = replace(layers[-1], spread_=spread)
-            if index == 1:
-                _warn_of_lost_digits(layers[0])
         layers.append(below.next_layer(options, index))
         say(1.0)
     if options.means and layers[-1].mean_ is None:
         assert corpus is not None
-        layers[-1] = replace(layers[-1], mean_=corpus.mean_output(layers))
+        same = layers[-1].constant
+        mean = corpus.mean_output(layers) if same is None else same
+        layers[-1] = replace(layers[-1], mean_=mean)
+    if options.squash == "identity":
+        _warn_of_lost_digits(layers, options)
     return layers
 
 
-def _warn_of_lost_digits(layer: Layer) -> None:
-    """Warn if the outputs differ by little more than the rounding of their mean."""
-    assert layer.mean_ is not None
-    dtype = layer.coef_.dtype
-    spread = max(layer.spread_, 0.0)  # of rounding alone, it may be negative
-    rounding = float(np.finfo(dtype).eps * np.linalg.norm(layer.mean_))
-    if rounding <= MAX_ROUNDING * np.sqrt(spread) or not layer.coef_.any():
+def _warn_of_lost_digits(layers: Sequence[Layer], options: FitOptions) -> None:
+    """Warn if the outputs of a layer differ by little more than the rounding of their mean.
+
+    The mean is subtracted from all layers, or from the first one, of which the others are computed.
+    """
+    subtracted = layers if options.normalize in ("unit", "center") else layers[:1]
+    used = len(layers) > 1 or options.means
+    if not used or not any(map(_loses_digits, subtracted)):
         return
+    dtype = layers[0].coef_.dtype
     other = ", or use dtype='float64'" if dtype == np.float32 else ""
     warnings.warn(
         "reconstructed values differ so little between documents, compared with their means, that "
         f"features are mostly rounding in {dtype}: subtract the mean of each column of X{other}",
         stacklevel=2,
     )
+
+
+def _loses_digits(layer: Layer) -> bool:
+    assert layer.mean_ is not None
+    spread = max(layer.spread_, 0.0)  # of rounding alone, it may be negative
+    rounding = float(np.finfo(layer.coef_.dtype).eps * np.linalg.norm(layer.mean_))
+    return rounding > MAX_ROUNDING * np.sqrt(spread) and bool(layer.coef_.any())
 
 
 class DocumentsInMemory:

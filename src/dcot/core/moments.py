@@ -21,6 +21,8 @@ Array = NDArray[Any]
 # Limits of the length √Σx² of a column, so that squares and products stay in range.
 MIN_LENGTH = {np.dtype(np.float32): 1e-15, np.dtype(np.float64): 1e-140}
 MAX_LENGTH = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e140}
+# Rounding of sums grows with the documents. More than this are large weights, which add none.
+FEWEST_SUMMED, MOST_SUMMED = 1e3, 1e8
 
 
 @dataclass
@@ -102,7 +104,8 @@ class Moments:
     @property
     def differ(self) -> bool:
         """Whether documents differ by more than the rounding of the sums, which grows with n."""
-        rounding = max(self.n, 1000.0) * np.finfo(np.float64).eps
+        summed = min(max(self.n, FEWEST_SUMMED), MOST_SUMMED)
+        rounding = summed * np.finfo(np.float64).eps
         return bool((self.variation() > rounding * self.squares).any())
 
     def centred_scatter(self) -> Array:

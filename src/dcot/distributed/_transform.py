@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dcot.core.fit import FittedDCoT
+from dcot.core.options import check_flag
 from dcot.core.representation import WITH_X
 from dcot.distributed._fit import check_model
 from dcot.distributed._partitions import Failed, Loader, Partition, partitions_of
@@ -157,6 +158,7 @@ def transform_to(
     4
     """
     folder = as_path(path)
+    check_flag("overwrite", overwrite)
     made = _fitted(model).representation
     if made.output in WITH_X and made.components is None:
         raise InvalidParameterError(

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dcot._version import __version__
+from dcot.core.options import check_flag
 from dcot.errors import InvalidParameterError, InvalidTypeError, ModelFormatError, OutOfMemoryError
 from dcot.persistence.contents import (
     DAMAGED,
@@ -78,6 +79,7 @@ class Saveable:
                 "could not make a subclass again; use dcot's own class"
             )
         check_precision(precision)
+        check_flag("keep_moments", keep_moments)
         write_folder(path, self._contents(bool(keep_moments)), precision)
 
     def _contents(self, keep_moments: bool) -> Contents:
@@ -206,7 +208,8 @@ def load(
     ModelFormatError
         If the folder is damaged, was not written by dcot, or has a newer format.
     InvalidParameterError
-        If ``embedding`` is not the encoder of this model, or the model has none.
+        If ``embedding`` is not the encoder of this model, or the model has none; or if ``mmap`` or
+        ``verify`` is not True or False.
     OutOfMemoryError
         If the model does not fit in memory.
 
@@ -222,6 +225,9 @@ def load(
     >>> bool((again.transform(texts) == model.transform(texts)).all())
     True
     """
+    check_flag("mmap", mmap)
+    if verify is not None:
+        check_flag("verify", verify)
     contents = read_folder(path, mmap=mmap, verify=verify)
     if contents.kind not in KINDS:
         raise ModelFormatError(

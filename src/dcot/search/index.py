@@ -287,7 +287,8 @@ class SearchIndex(Saveable):
             Number of documents to find for each query.
         where : callable, dict, ids or mask, optional
             A filter: a function of the metadata (a dict), metadata values (one or several per
-            key), ids, or a boolean array in the order of ``ids``. Scores do not depend on it.
+            key), ids, or a boolean array in the order of ``ids``. If the metadata is a list, one
+            of its entries must match. Scores do not depend on the filter.
         hybrid : bool or float, optional
             Overrides the parameter of the index.
 

@@ -283,15 +283,15 @@ def _by_condition(condition: Callable[[Any], Any], records: Records, live: Array
 
 
 def _fits(entry: Mapping[str, Any], wanted: Mapping[str, _Wanted]) -> bool:
-    """Whether metadata has one of the wanted values, for every key."""
+    """Whether metadata has one of the wanted values, or a list with one, for every key."""
     return all(key in entry and entry[key] in values for key, values in wanted.items())
 
 
 class _Wanted:
     """The values that metadata may have for a key: the one given, or one of several.
 
-    Strings and numbers are looked up in a set, because there may be many; lists and dicts are
-    compared one by one.
+    A list in metadata has to be one of them, or contain one. Strings and numbers are looked up in a
+    set, because there may be many; lists and dicts are compared one by one.
     """
 
     def __init__(self, given: Any) -> None:
@@ -305,6 +305,10 @@ class _Wanted:
         self.nested = [value for value in values if not isinstance(value, Hashable)]
 
     def __contains__(self, value: Any) -> bool:
+        entries = value if isinstance(value, list) else ()
+        return self._has(value) or any(self._has(entry) for entry in entries)
+
+    def _has(self, value: Any) -> bool:
         return value in (self.nested if isinstance(value, list | dict) else self.plain)
 
 

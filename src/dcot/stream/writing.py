@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 from dcot.core.centred import check_indices
 from dcot.core.fit import FittedDCoT
+from dcot.core.options import check_flag
 from dcot.errors import (
     DcotError,
     InvalidInputError,
@@ -68,6 +69,9 @@ def write_features(
     resume : resume an unfinished output; None means unless ``overwrite``
     """
     path = as_path(path)
+    check_flag("overwrite", overwrite)
+    if resume is not None:
+        check_flag("resume", resume)
     resume = not overwrite if resume is None else resume
     if path.suffix in (".csv", ".tsv", ".json", ".jsonl", ".npz"):
         raise InvalidParameterError(

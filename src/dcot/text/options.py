@@ -101,7 +101,7 @@ def stop_list(stop_words: Any) -> frozenset[str]:
 
         return frozenset(ENGLISH_STOP_WORDS)
     # an iterator would be empty the next time
-    readable = isinstance(stop_words, Iterable) and not isinstance(stop_words, Iterator)
+    readable = _is_iterable(stop_words) and not isinstance(stop_words, Iterator)
     words: list[Any] = list(stop_words) if readable else [None]
     if not all(isinstance(word, str) for word in words):
         raise InvalidTypeError(
@@ -110,9 +110,14 @@ def stop_list(stop_words: Any) -> frozenset[str]:
     return frozenset(words)
 
 
+def _is_iterable(value: Any) -> bool:
+    """Whether it can be iterated over, as an array without dimensions cannot, whatever it says."""
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
+
+
 def fixed_terms(vocabulary: Any) -> Terms:
     """Return terms in column order, from a list, a set (sorted) or a mapping to columns."""
-    if isinstance(vocabulary, str) or not isinstance(vocabulary, Iterable):
+    if isinstance(vocabulary, str) or not _is_iterable(vocabulary):
         raise InvalidTypeError(
             "vocabulary must be a list of terms or a mapping of terms to columns, got "
             f"{type(vocabulary).__name__}"
@@ -267,7 +272,7 @@ def warn_about(parameters: Mapping[str, Any], analysis: Analysis) -> None:
         _warn("ngram_range has no effect: the analyzer is a function")
     vocabulary = parameters["vocabulary"]
     # an iterator can be read only once, so not here
-    readable = isinstance(vocabulary, Collection)
+    readable = isinstance(vocabulary, Collection) and _is_iterable(vocabulary)
     if readable and analysis.lowercase and not callable(analysis.analyzer):
         terms = (term for term in vocabulary if isinstance(term, str))
         upper = next((term for term in terms if any(map(str.isupper, term))), None)

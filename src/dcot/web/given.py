@@ -132,6 +132,7 @@ def updated(model: DCoTClassifier, space: Space, snapshot: Snapshot, seed: int) 
         intercept=snapshot.intercept,
         alpha=snapshot.alpha,
         estimator=None,
+        learner="ridge",
         temperature=snapshot.temperature,
         calibrated=snapshot.calibrated,
         estimate=_estimate(space, snapshot, seed),

@@ -104,6 +104,24 @@ def test_the_card_says_how_good_it_is(tmp_path):
     assert "2: grain, oil" in card
 
 
+def test_the_card_names_the_learner_of_the_fit(tmp_path):
+    """Also if the parameter is another one by now, which an estimator that is no text needs."""
+
+    def named(path):
+        return next(
+            line for line in (path / "README.md").read_text().splitlines() if "learner" in line
+        )
+
+    model = classifier(estimator=RidgeClassifier(alpha=3.0)).fit(TEXTS, LABELS)
+    model.set_params(estimator="ridge").save(tmp_path / "a")
+    assert "RidgeClassifier(alpha=3.0)" in named(tmp_path / "a")
+    again = dcot.load(tmp_path / "a")
+    again.save(tmp_path / "b")
+    assert "RidgeClassifier(alpha=3.0)" in named(tmp_path / "b")
+    again.refit(TEXTS, LABELS).save(tmp_path / "c")
+    assert named(tmp_path / "c") == "| learner | ridge |"
+
+
 def test_more_labels_after_loading(tmp_path):
     few = ["oil", None, "grain", None, None, None, None]
     model = classifier(selection="none").fit(TEXTS, few)

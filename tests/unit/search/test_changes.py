@@ -188,10 +188,14 @@ def test_filters_of_several_values_of_any_kind():
         assert found(year=wanted) == [0, 1]
     for wanted in (1987, np.int64(1987), np.array(1987), [np.int64(1987)]):
         assert found(year=wanted) == [0]
-    assert found(tags={"a"}) == [2]  # the value itself, not a part of it
-    assert found(tags=["a"]) == [0, 2]  # the value, or one of several
-    for wanted in (["a", "b"], ("a", "b"), np.array(["a", "b"])):
-        assert found(tags=wanted) == [1, 2]
+    for wanted in ("a", {"a"}, ["a"]):  # the value, or an entry of a list
+        assert found(tags=wanted) == [0, 1, 2]
+    assert found(tags="b") == [1]
+    for wanted in (["b", "d"], ("b", "d"), np.array(["b", "d"])):
+        assert found(tags=wanted) == [1]
+    assert found(tags="c") == []  # in a list within the list
+    assert found(tags=[["c"]]) == [3]
+    assert found(tags=[["a", "b"]]) == [1]  # a list as a whole
     assert found(tags=[["a"], ("a", "b")]) == [0, 1]
     assert found(tags=np.array([["c"]])) == [3]
     assert found(tags={"a": 1}) == []

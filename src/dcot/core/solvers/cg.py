@@ -159,12 +159,15 @@ def iterate(
 
 def iterate_shifts(
     operator: Callable[[Array], Array], right: Array, shifts: Array, *, tol: float, max_iter: int
-) -> list[Array]:
-    """Solve ``(operator + shift) x = right`` for several shifts, in one Krylov space."""
+) -> tuple[list[Array], bool]:
+    """Solve ``(operator + shift) x = right`` for several shifts, in one Krylov space.
+
+    The second result is whether all of them reached the tolerance.
+    """
     basis = _Stored(right.shape[0], right.shape[1], right.dtype)
     lanczos = _Lanczos(operator, right, shifts, basis)
     lanczos.run(tol, max_iter)
-    return [lanczos.solution(index) for index in range(len(shifts))]
+    return [lanczos.solution(index) for index in range(len(shifts))], lanczos.converged
 
 
 class _Space:
