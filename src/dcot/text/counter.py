@@ -412,6 +412,9 @@ class TermCounter(  # type: ignore[call-arg]
         """
         kept = np.arange(len(learned.terms), dtype=np.int32)
         if self.vocabulary is None:
+            if self.analyzer == "word":
+                longest = self.ngram_range[1]
+                options.warn_of_phrases(learned.terms, learned.documents, longest)
             kept = self._within_limits(learned, 1 if growing else self.min_df)
             self._terms = learned.terms.take(kept)
             totals = learned.documents if self.binary else learned.totals

@@ -20,7 +20,7 @@ from dcot.text.analysis import (
     strip_accents_ascii,
     strip_accents_unicode,
 )
-from dcot.text.inputs import Texts
+from dcot.text.inputs import Ints, Texts
 from dcot.text.terms import Terms
 
 # Limits far above normal use, so that sizes computed from them cannot overflow.
@@ -28,6 +28,16 @@ MAX_NGRAM = 1000
 MAX_WORD_LENGTH = 1000
 MAX_THREADS = 1024
 _ANALYZERS = ("word", "char", "char_wb")
+# The first two bytes, in UTF-8, of letters of scripts without spaces between words
+_SPACELESS = (
+    (0xE0B8, 0xE0BB),  # Thai, Lao
+    (0xE180, 0xE182),  # Burmese
+    (0xE19E, 0xE19F),  # Khmer
+    (0xE381, 0xE383),  # Hiragana, Katakana
+    (0xE390, 0xE9BF),  # Chinese characters
+)
+_PHRASE = 6  # so many of these letters in a word: few words have them, and most phrases have more
+_MANY_PHRASES, _FEWEST_PHRASES = 0.1, 10  # as a share of all words, and as a number
 _ACCENTS = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 
 
@@ -298,6 +308,34 @@ def _warn_about_stop_words(analysis: Analysis, stop_words: Terms) -> None:
             f"stop_words become {missing[:10]} as words of a text, which are not stop_words "
             "themselves: add them"
         )
+
+
+def warn_of_phrases(terms: Terms, documents: Ints, max_words: int) -> None:
+    """Warn if many terms are whole phrases, because the language has no spaces between words.
+
+    A word has at most a few of these letters, so words are not mistaken for phrases if the texts
+    are split into words already. ``documents`` is how many contain each term, and ``max_words``
+    how many words a term may have.
+    """
+    lead = np.flatnonzero((terms.data[:-1] >= 0xE0) & (terms.data[:-1] <= 0xE9))
+    pairs = (terms.data[lead].astype(np.uint16) << 8) | terms.data[lead + 1]
+    spaceless = np.zeros(len(lead), dtype=bool)
+    for first, last in _SPACELESS:
+        spaceless |= (pairs >= first) & (pairs <= last)
+    owner = np.searchsorted(terms.bounds, lead[spaceless], side="right") - 1
+    phrases = np.flatnonzero(np.bincount(owner, minlength=len(terms)) >= _PHRASE * max_words)
+    found = int(documents[phrases].sum())
+    share = found / max(int(documents.sum()), 1)
+    if found < _FEWEST_PHRASES or share < _MANY_PHRASES:
+        return
+    start, end = terms.bounds[phrases[0]], terms.bounds[phrases[0] + 1]
+    example = terms.data[start:end].tobytes().decode()
+    _warn(
+        f"{100 * share:.0f} % of the words are whole phrases, such "
+        f"as {example[:20]!r}, because the language has no spaces between words: count pairs of "
+        "characters, with analyzer='char' and ngram_range=(2, 2) (--analyzer char --ngram-range "
+        "2,2), or put spaces between the words"
+    )
 
 
 def _warn(message: str) -> None:

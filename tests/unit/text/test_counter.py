@@ -269,6 +269,36 @@ def test_english_stop_words_need_no_warning():
         TermCounter(stop_words="english", min_word_length=1).fit(TEXTS)
 
 
+JAPANESE = ["画像を変換するプログラムです。", "文書を検索するプログラムです。"] * 8
+THAI = ["โปรแกรมแปลงรูปภาพ", "โปรแกรมค้นหาเอกสาร แผนที่"] * 5
+
+
+@pytest.mark.parametrize("texts", [JAPANESE, THAI])
+@pytest.mark.parametrize("words", [1, 2])
+def test_phrases_without_spaces_are_warned_about(texts, words):
+    counter = TermCounter(ngram_range=(1, words))
+    with pytest.warns(UserWarning, match=r"whole phrases.*analyzer='char'") as caught:
+        counter.fit(texts)
+    assert any(repr(term[:20]) in str(caught[0].message) for term in counter.vocabulary_)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("texts", "parameters"),
+    [
+        (JAPANESE, {"analyzer": "char", "ngram_range": (2, 2)}),  # what the warning advises
+        (JAPANESE[:3], {}),  # too few to say
+        (["画像 を 変換 する プログラム です"] * 50, {"ngram_range": (1, 3)}),  # split into words
+        (["프로그램을 검색하십시오 ㅋㅋㅋㅋㅋㅋㅋㅋ"] * 50, {}),  # Korean has spaces
+        (["プログラムです"] * 20 + ["tea for two or more people and no less than that"] * 50, {}),
+    ],
+)
+def test_words_are_not_taken_for_phrases(texts, parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TermCounter(**parameters).fit(texts)
+
+
 def test_a_function_as_analyzer():
     counter = TermCounter(analyzer=lambda text: text.split("-"))
     assert counter.fit(["a-B-a", "", "ü"]).vocabulary_ == {"": 0, "B": 1, "a": 2, "ü": 3}
