@@ -121,7 +121,11 @@ class DecodedFile:
         )
 
     def _undecodable(self, what: str, line: bytes) -> InvalidInputError:
-        guess = "utf-16" if line.startswith(_UTF_16) and self.number == 1 else "latin-1"
+        guess = "cp1252"  # of Windows in Western Europe and America: latin-1 with more characters
+        if self.encoding == guess:
+            guess = "latin-1"  # has every byte
+        elif line.startswith(_UTF_16) and self.number == 1:
+            guess = "utf-16"
         for start, found in _NO_TEXT.items():
             if self.number == 1 and line.startswith(start):
                 return InvalidInputError(f"{self.path} is {found}")

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
@@ -44,6 +44,8 @@ _SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 LABEL_COLUMNS = ("id", "label", "how", "time", "text")
 # A spreadsheet runs a cell that begins with one of these. Only a quote before it prevents that.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Excel reads this first line as the separator of the columns, and some programs write it for Excel
+_SEPARATOR_LINE = re.compile('(?i)\ufeff?"?sep=(.)"?[\r\n]*')
 _HARMLESS = re.compile(r"[+-]?\d+([.,]\d+)?|[+-]")  # a class may be called -1, or +
 USUAL_NAMES = ("text", "body", "content", "document", "abstract", "message", "review", "title")
 
@@ -199,14 +201,14 @@ def stream_rows(
 def _csv_rows(
     lines: DecodedFile, kind: str, options: ReadOptions, others: Sequence[str]
 ) -> Iterator[Row]:
-    path, separator, rows = lines.path, _separator(kind, options), _fields(lines, kind, options)
+    path, rows = lines.path, _fields(lines, kind, options)
     header = next(rows, None)
     if header is None:
         raise InvalidInputError(f"{path} is empty, expected a first line with column names")
     if not header:
         raise InvalidInputError(f"{path}: the first line is blank, expected column names")
     if options.separator is None and len(header) == 1:
-        _check_separator(header[0], separator, path)
+        _check_separator(header[0], _separator(kind, options), path)
     texts = text_columns(header, options.text, str(path))
     _check_columns([*texts, *others], header, path)
     places = [header.index(name) for name in texts]
@@ -220,7 +222,7 @@ def _csv_rows(
             raise InvalidInputError(
                 f"{path}, line {lines.number}: {len(row)} fields, expected {len(header)}: "
                 + (
-                    f"put texts that contain {separator!r} in quotation marks"
+                    "put texts that contain the separator in quotation marks"
                     if len(row) > len(header)
                     else "add the missing ones"
                 )
@@ -266,7 +268,9 @@ def csv_row_starts(path: Path, kind: str, options: ReadOptions, distance: int) -
     with path.open("rb") as stream:
         lines = _CountedLines(path, stream, options.encoding)
         if options.quote is None or not _contains(path, options.quote.encode()):
-            header = len(stream.readline())
+            first = stream.readline()
+            told = _SEPARATOR_LINE.fullmatch(first.decode(options.encoding, "replace"))
+            header = len(first) + (len(stream.readline()) if told else 0)
             edges = range(header, path.stat().st_size, distance)
             return list(edges) if header else []
         starts: list[int] = []
@@ -308,9 +312,15 @@ def _separator(kind: str, options: ReadOptions) -> str:
 def _fields(
     lines: DecodedFile | _CountedLines, kind: str, options: ReadOptions
 ) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file."""
+    """Yield the rows of a CSV file, without a first line that names the separator."""
+    first = next(lines, None)
+    if first is None:
+        return
+    told = _SEPARATOR_LINE.fullmatch(first)
+    rest: Iterable[str] = lines if told else chain([first], lines)
+    separator = told[1] if told and not options.separator else _separator(kind, options)
     try:
-        yield from csv_fields(lines, _separator(kind, options), options.quote)
+        yield from csv_fields(rest, separator, options.quote)
     except csv.Error as error:
         reason = str(error)
         if "new-line character" in reason:
@@ -468,6 +478,7 @@ def text_columns(names: Sequence[str], wanted: Sequence[str], where: str) -> lis
     )
     raise InvalidParameterError(
         f"{where}: which of the columns {listed(names)} is the text? Name it{example}"
+        f"{_advice_on_titles(names)}"
     )
 
 
@@ -480,10 +491,17 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
 
 
+def _advice_on_titles(names: Sequence[str]) -> str:
+    """What to do if a spreadsheet had a title above its table: most "names" are empty then."""
+    if sum(not name for name in names) < max(len(names) / 2, 2):
+        return ""
+    return "; if the names of the columns are in a later line, delete the lines above it"
+
+
 def _check_columns(wanted: Sequence[str], names: Sequence[str], where: Path | str) -> None:
     for name in wanted:
         if name not in names:
-            there = listed(names)
+            there = listed(names) + _advice_on_titles(names)
             raise InvalidParameterError(f"{where} has no column {name!r}: there are {there}")
         if names.count(name) > 1:
             raise InvalidParameterError(

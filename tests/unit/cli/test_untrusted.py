@@ -167,7 +167,12 @@ def test_formulas_are_written_as_they_are(here):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "advice"), [("utf-16", "--encoding utf-16"), ("latin-1", "--encoding latin-1")]
+    ("encoding", "advice"),
+    [
+        ("utf-16", "--encoding utf-16"),
+        ("latin-1", "--encoding cp1252"),  # which has the same letters
+        ("cp1252", "--encoding cp1252"),
+    ],
 )
 def test_other_encodings(here, encoding, advice):
     (here / "a.csv").write_bytes("text,topic\nnaïve café,x\nopec,y\n".encode(encoding))
@@ -180,6 +185,13 @@ def test_other_encodings(here, encoding, advice):
     done = run("fit", "a.csv", "--encoding", "klingon", "-o", "m")
     assert done.code == 1
     assert "'klingon'" in done.err
+
+
+def test_windows_encodings_with_bytes_that_they_do_not_have(here):
+    (here / "a.csv").write_bytes(b"text\n\x80 caf\xe9\n\x81\n")
+    done = run("fit", "a.csv", "--encoding", "cp1252", "-o", "m")
+    assert done.code == 1
+    assert "--encoding latin-1" in done.err
 
 
 def test_other_separators(here):

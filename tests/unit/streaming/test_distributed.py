@@ -894,7 +894,7 @@ def test_a_large_file_is_several_partitions(tmp_path, monkeypatch):
     lines=st.lists(st.text('aé," \n', max_size=20), min_size=1, max_size=30),
     size=st.integers(1, 80),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
-    mark=st.sampled_from(["", "\ufeff"]),
+    mark=st.sampled_from(["", "\ufeff", "sep=,\n"]),
 )
 def test_pieces_of_a_csv_file_have_each_row_once(tmp_path_factory, lines, size, quoting, mark):
     path = tmp_path_factory.mktemp("pieces") / "texts.csv"

@@ -214,6 +214,26 @@ def test_column_names(tmp_path, name, content, options, expected):
     assert column_names(path, path.suffix[1:], ReadOptions(**options)) == expected
 
 
+@pytest.mark.parametrize("first", ["sep=;\r\n", '"sep=;"\n', "\ufeffSEP=;\n"])
+@pytest.mark.parametrize("separator", [None, ";"])
+def test_a_line_that_tells_excel_the_separator(tmp_path, first, separator):
+    path = tmp_path / "a.csv"
+    path.write_text(first + "id;text\r\n1;opec, oil\r\n2;gas\r\n", newline="")
+    assert list(read_texts(path, column="text", separator=separator)) == ["opec, oil", "gas"]
+    assert column_names(path, "csv", ReadOptions(separator=separator)) == ["id", "text"]
+    path.write_text("sep=;\n")
+    with pytest.raises(InvalidInputError, match="is empty"):
+        list(read_texts(path, column="text"))
+
+
+def test_a_title_above_a_table(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("Exported today,,\n,,\nid,text,label\n1,opec,x\n")
+    for column in (None, "text"):
+        with pytest.raises(InvalidParameterError, match="delete the lines above it"):
+            list(read_texts(path, column=column))
+
+
 @pytest.mark.parametrize("separator", ["\t", "\\t", "tab"])
 def test_tabs_can_be_written_out(tmp_path, separator):
     (tmp_path / "a.csv").write_text("id\ttext\n1\topec oil\n")
