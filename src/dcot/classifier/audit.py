@@ -1,4 +1,4 @@
-"""Find problems in a corpus: copies, outliers, and labels that are probably wrong.
+"""Find problems in a corpus: copies, outliers, and labels that may be wrong.
 
 The labels are those that held-out decisions contradict. The decisions come from the fit, so they
 cost nothing more.

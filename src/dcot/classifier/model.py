@@ -1007,11 +1007,12 @@ class DCoTClassifier(Readable, Saveable, ClassifierMixin, TransformerMixin, Para
         return X, fit_dcot(X, None, default.named(names if pipeline is None else pipeline.terms))
 
     def label_issues(self) -> Any:
-        """Return labels that are probably wrong, because the other labels contradict them.
+        """Return labels that may be wrong, because the other labels contradict them.
 
         Each labelled document is predicted by a model that was fitted without it (leave-one-out).
-        The documents whose predicted class is not their label are listed. Documents from
-        ``suggest`` are listed more often than others, because they are difficult.
+        The documents whose predicted class is not their label are listed, so the list is long if
+        the accuracy is low, and only its beginning is worth reading. Documents from ``suggest``
+        are listed more often than others, because they are difficult.
 
         Returns
         -------

@@ -39,11 +39,27 @@ def evaluate(
     """
     source = Corpus(corpus, reading, labels, part="test")
     source.check()
-    found, _ = evaluation(load_classifier(model), source)
+    classifier = load_classifier(model)
+    found, _ = evaluation(classifier, source)
     if session.json:
         session.emit(found)
     else:
         show_evaluation(session, found, confusions)
+    _note_if_too_good(session, found, classifier)
+
+
+def _note_if_too_good(session: Session, found: Scores, classifier: DCoTClassifier) -> None:
+    """Note an accuracy far above the one expected: a model does not know its documents again."""
+    estimate = classifier.estimate_
+    if not estimate.n or estimate.one_per_class:
+        return
+    low, high = estimate.dcot.accuracy_interval
+    if found["accuracy_interval"][0] > high:
+        session.note(
+            f"Note: when it was trained, the model was expected to reach {100 * low:.0f} to "
+            f"{100 * high:.0f} %. If it was trained on some of these documents, the accuracy is "
+            "too high: evaluate on others."
+        )
 
 
 def evaluation(

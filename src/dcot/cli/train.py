@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from dcot.cli import options as o
 from dcot.cli.corpus import Corpus, check_read_once
 from dcot.cli.evaluate import evaluation, show_evaluation
 from dcot.cli.files import check_target, load_classifier, save_model
-from dcot.cli.session import Session, table
+from dcot.cli.session import Session, counted, table
 from dcot.runtime.resources import format_bytes
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _candidates = partial(
 )
 _classifier = partial(o.option, panel="Classifier")
 _MISSING = {"na", "n/a", "nan", "null", "none", "unknown", "?", "-"}  # may mean unlabelled
+_SHEET_ERRORS = {"#n/a", "#nv", "#value!", "#wert!", "#ref!", "#name?", "#div/0!", "#null!"}
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,7 @@ def train(
         one.check()
     documents = source.whole()
     given = source.checked_labels(documents)
+    note_empty_texts(session, documents.texts)
     note_doubtful_labels(session, given, labels.label)
     if tested is not None and tested.rereadable:  # before the work, not after it
         tested.checked_labels(tested.whole())
@@ -186,6 +189,7 @@ def refit(
     trained = load_classifier(model)
     documents = source.whole()
     given = source.checked_labels(documents)
+    note_empty_texts(session, documents.texts)
     note_doubtful_labels(session, given, labels.label)
     start = time.perf_counter()
     trained.refit(documents.texts, given)
@@ -239,15 +243,26 @@ def _evaluate(
     return found
 
 
+def note_empty_texts(session: Session, texts: Sequence[str]) -> None:
+    """Note documents without text, such as the empty rows at the end of many spreadsheets."""
+    empty = sum(not text.strip() for text in texts)
+    if empty:
+        session.note(
+            f"Note: {counted(empty, 'document')} of {len(texts):,} {'is' if empty == 1 else 'are'} "
+            "empty."
+        )
+
+
 def note_doubtful_labels(session: Session, labels: list[Any], column: str | None) -> None:
     """Note possible mistakes: the label "NA", "Oil" and "oil", a class with a single document."""
     flat = [one for label in labels for one in (label if isinstance(label, list) else [label])]
     counts = Counter(one for one in flat if one is not None)
     for name, count in counts.items():
-        if name.strip().lower() in _MISSING:
+        if name.strip().lower() in _MISSING | _SHEET_ERRORS:
+            have = "document has" if count == 1 else "documents have"
             session.note(
-                f"Note: {count:,} documents have the label {name!r}. If it marks unlabelled rows, "
-                f"add --unlabelled-label {name}"
+                f"Note: {count:,} {have} the label {name!r}. If it marks unlabelled rows, "
+                f"add --unlabelled-label {shlex.quote(name)}"
             )
     for names in _alike(counts):
         listed = " and ".join(f"{name!r} ({counts[name]:,})" for name in names[:5])
@@ -263,9 +278,10 @@ def note_doubtful_labels(session: Session, labels: list[Any], column: str | None
             f"{column or 'the folder name'!r} really the label?"
         )
     elif single and len(counts) > 2:
+        have = "class has" if single == 1 else "classes have"
         session.note(
-            f"Note: {single} of {len(counts)} classes have a single labelled document, which is "
-            "too few to estimate their accuracy."
+            f"Note: of {len(counts)} classes, {single} {have} a single labelled document, which is "
+            "too few to estimate the accuracy there."
         )
 
 

@@ -205,6 +205,24 @@ def test_evaluate(shelf):
     assert found["accuracy"] == dcot.load("classifier").score(list(texts), np.array(labels))
 
 
+def test_evaluating_on_training_documents_is_noted(shelf):
+    """No word is in two documents, so the model knows these by heart, and nothing else."""
+    rows = [f"w{n} v{n} u{n},{'ab'[n % 2]}" for n in range(60)]
+    (shelf / "a.csv").write_text("\n".join(["text,topic", *rows]))
+    assert run("train", "a.csv", "--label", "topic", "-o", "m").code == 0
+    done = run("evaluate", "m", "a.csv", "--label", "topic")
+    assert "If it was trained on some of these documents" in done.err
+    assert "If it was" not in run("evaluate", "classifier", "test.csv", *LABELLED).err
+    assert "If it was" not in run("evaluate", "m", "a.csv", "--label", "topic", "-q").err
+
+
+def test_empty_documents_are_noted(shelf):
+    with (shelf / "news.csv").open("a") as file:
+        file.write("7,,\n8,,  \n")
+    done = run("train", "news.csv", *LABELLED, "-o", "m")
+    assert "Note: 2 documents of 26 are empty." in done.err
+
+
 def test_labels_that_the_model_never_saw(shelf):
     (shelf / "a.csv").write_text("text,topic\nopec oil,oil\nopec oil,[red]gas\n")
     done = run("evaluate", "classifier", "a.csv", "--label", "topic", "--text", "text")
@@ -384,7 +402,8 @@ def test_refit_learns_from_other_labels(shelf):
     [
         (["oil", "gas", "NA", "NA"], "2 documents have the label 'NA'"),
         (["a", "b", "c", "d"], "4 labelled documents have 4 different labels"),
-        (["a", "a", "b", "b", "b", "c"], "1 of 3 classes have a single labelled document"),
+        (["a", "a", "b", "b", "b", "c"], "of 3 classes, 1 class has a single labelled"),
+        (["a", "a", "b", "b", "#N/A", "#N/A"], "add --unlabelled-label '#N/A'"),
         (["Oil", "oil", " OIL", "a", "a", "a"], "' OIL' (1) and 'Oil' (1) and 'oil' (1) differ"),
         (["new york", "new  york", "a", "a"], "'new  york' (1) and 'new york' (1) differ"),
     ],
