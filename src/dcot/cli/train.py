@@ -37,6 +37,7 @@ _candidates = partial(
 )
 _classifier = partial(o.option, panel="Classifier")
 _MISSING = {"na", "n/a", "nan", "null", "none", "unknown", "?", "-"}  # may mean unlabelled
+_MANY_UNKNOWN = 0.1  # of all documents
 _SHEET_ERRORS = {"#n/a", "#nv", "#value!", "#wert!", "#ref!", "#name?", "#div/0!", "#null!"}
 
 
@@ -160,6 +161,7 @@ def train(
     start = time.perf_counter()
     model = classifier(candidates, options, counting, weighting, session)
     model.fit(documents.texts, given, unlabelled=more.whole().texts if more else None)
+    _note_unknown_texts(session, model, documents.texts)
     facts = _saved(session, model, output, precision, time.perf_counter() - start)
     if tested is not None:
         facts["test"] = _evaluate(session, model, tested, set(documents.texts))
@@ -250,6 +252,17 @@ def note_empty_texts(session: Session, texts: Sequence[str]) -> None:
         session.note(
             f"Note: {counted(empty, 'document')} of {len(texts):,} {'is' if empty == 1 else 'are'} "
             "empty."
+        )
+
+
+def _note_unknown_texts(session: Session, model: DCoTClassifier, texts: Sequence[str]) -> None:
+    """Note that many documents have no word in common with another one, or no word at all."""
+    unknown = int((~model.has_known_terms(texts)).sum())
+    if unknown > _MANY_UNKNOWN * len(texts):
+        session.note(
+            f"Note: {unknown:,} of {len(texts):,} documents have no word that the model knows, so "
+            "it cannot tell them apart. Parts of words may be better: --analyzer char_wb "
+            "--ngram-range 3,4"
         )
 
 

@@ -223,6 +223,15 @@ def test_empty_documents_are_noted(shelf):
     assert "Note: 2 documents of 26 are empty." in done.err
 
 
+def test_documents_without_a_known_word_are_noted(here):
+    rows = [f"{'opec oil' if n % 2 else 'stocks'},{'ab'[n % 2]}" for n in range(16)]
+    (here / "a.csv").write_text("\n".join(["text,topic", *rows, "zebra,", "gnu,", "yak,"]))
+    done = run("train", "a.csv", "--label", "topic", "-o", "m", "--min-df", "2")
+    assert "Note: 3 of 19 documents have no word that the model knows" in done.err
+    done = run("train", "a.csv", "--label", "topic", "-o", "m", "--min-df", "1")
+    assert "no word that the model knows" not in done.err
+
+
 def test_labels_that_the_model_never_saw(shelf):
     (shelf / "a.csv").write_text("text,topic\nopec oil,oil\nopec oil,[red]gas\n")
     done = run("evaluate", "classifier", "a.csv", "--label", "topic", "--text", "text")
