@@ -24,6 +24,7 @@ from dcot.embedding.vectors import Documents, Embedding
 from dcot.explain import showing
 from dcot.explain.tracing import Trace
 from dcot.runtime.extras import require
+from dcot.runtime.terminal import visible
 
 Array = NDArray[Any]
 
@@ -54,7 +55,7 @@ class WordShare:
     def reasons(self) -> str:
         """The largest parts of the share, in one line."""
         parts = [*self.through[:4], *([("its vector", self.vector)] if self.vector else [])]
-        return ", ".join(f"{name} {value:+.3f}" for name, value in parts)
+        return ", ".join(f"{visible(name)} {value:+.3f}" for name, value in parts)
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,8 @@ class Explanation:
         lines = [self.title]
         for word in self.words[:15]:
             note = "" if word.labelled else "  (in no labelled document)"
-            lines.append(f"  {word.share:+.3f}  {word.word}: through {word.reasons()}{note}")
+            name = visible(word.word)
+            lines.append(f"  {word.share:+.3f}  {name}: through {word.reasons()}{note}")
         if len(self.words) > 15:
             rest = sum(word.share for word in self.words[15:])
             lines.append(f"  {rest:+.3f}  {len(self.words) - 15} more words")

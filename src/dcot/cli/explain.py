@@ -13,7 +13,7 @@ from dcot.cli.errors import UserError
 from dcot.cli.files import load_model
 from dcot.cli.session import Session, counted, table
 from dcot.runtime.resources import format_bytes
-from dcot.runtime.terminal import one_line, printable
+from dcot.runtime.terminal import one_line, printable, visible
 
 if TYPE_CHECKING:
     from dcot import DCoT, DCoTClassifier, DCoTVectorizer, SearchIndex
@@ -198,7 +198,8 @@ def similar(
         terms = [{"term": term, found.measure: value} for term, value in found]
         session.emit({"word": word, "title": found.title, "terms": terms})
         return
-    session.show(found.title, table(["term", found.measure], list(found)))
+    rows = [(visible(term), value) for term, value in found]
+    session.show(found.title, table(["term", found.measure], rows))
 
 
 def _read(text: str) -> str:
@@ -235,13 +236,13 @@ def _show(session: Session, found: Meaning, k: int) -> None:
         session.show(f"Layer {part.layer}")
         top = part.top(k)
         rows = [
-            (f"{value:+.3f}", name, _largest(found.words, part.shares[:, place]))
+            (f"{value:+.3f}", visible(name), _largest(found.words, part.shares[:, place]))
             for place, (name, value) in enumerate(top)
         ]
         session.show(table(["value", "prototype", "comes from"], rows))
     last = found.layers[-1]
     whole = sorted(zip(last.word_shares, found.words, strict=True), reverse=True)
-    listed = ", ".join(f"{word} {100 * share:.0f} %" for share, word in whole[:10])
+    listed = ", ".join(f"{visible(word)} {100 * share:.0f} %" for share, word in whole[:10])
     session.show(f"Shares in the document: {listed}{', …' if len(whole) > 10 else ''}")
     _note_skipped(session, found.unknown)
 
@@ -254,7 +255,7 @@ def _note_skipped(session: Session, unknown: Sequence[str]) -> None:
 
 def _largest(words: Any, shares: Any) -> str:
     ranked = sorted(zip(shares, words, strict=True), key=lambda pair: -abs(pair[0]))
-    return ", ".join(f"{word} {share:+.3f}" for share, word in ranked[:3])
+    return ", ".join(f"{visible(word)} {share:+.3f}" for share, word in ranked[:3])
 
 
 def _decision(session: Session, found: Explanation, document: str, k: int) -> None:
@@ -266,7 +267,7 @@ def _decision(session: Session, found: Explanation, document: str, k: int) -> No
         session.note("The model knows no word of the text: this is its baseline.")
     session.show(found.title)
     rows = [
-        (f"{word.share:+.3f}", word.word + ("" if word.labelled else " *"), word.reasons())
+        (f"{word.share:+.3f}", visible(word.word) + ("" if word.labelled else " *"), word.reasons())
         for word in found.words[:k]
     ]
     if len(found.words) > k:

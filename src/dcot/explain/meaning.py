@@ -14,6 +14,7 @@ from dcot.core.options import check_integer
 from dcot.errors import InvalidParameterError
 from dcot.explain import showing
 from dcot.runtime.extras import require
+from dcot.runtime.terminal import visible
 
 Array = NDArray[Any]
 
@@ -304,7 +305,9 @@ class RankedTerms(Sequence[tuple[str, float]]):
     def __str__(self) -> str:
         if not self.terms:
             return f"{self.title}: none"
-        return f"{self.title}\n" + "\n".join(f"  {cell}  {term}" for cell, term in self._rows())
+        return f"{self.title}\n" + "\n".join(
+            f"  {cell}  {visible(term)}" for cell, term in self._rows()
+        )
 
     def _rows(self) -> list[tuple[str, str]]:
         digits = showing.decimals(self.values)

@@ -34,6 +34,17 @@ def one_line(text: object) -> str:
     return printable(" ".join(str(text).split("\n"))).replace("\t", " ")
 
 
+def visible(term: str) -> str:
+    """Return a term with the spaces at its ends visible, as n-grams of characters have them.
+
+    >>> visible("tea"), visible(" te"), visible(" ")
+    ('tea', '␣te', '␣')
+    """
+    inner = term.lstrip(" ")
+    end = len(inner) - len(inner.rstrip(" "))
+    return "␣" * (len(term) - len(inner)) + inner.rstrip(" ") + "␣" * end
+
+
 def printable_json(text: str) -> str:
     r"""Escape control characters in JSON, without changing its meaning.
 

@@ -33,6 +33,8 @@ from dcot.web.space import Array, Space, known_seeds, learn_space, ranked_by, se
 MAX_CLASSES = 1000
 QUEUED_DOCUMENTS = 30  # documents that are chosen at a time
 RANDOM_EVERY = 4  # one document in this many is drawn at random, for an unbiased accuracy
+# how long to wait for a refit at the end: labels are on the disk, and what it learns is not kept
+CLOSING_SECONDS = 2.0
 REFIT_LABELS, REFIT_SECONDS = 5, 0.8  # refit after this many labels, or this long after one
 LEASE_SECONDS = 600.0
 PREPARED = 8  # documents that are shaded before they are asked for
@@ -116,7 +118,7 @@ class Session:
             self._closing = True
             self._wake.notify_all()
         if self._thread.is_alive():
-            self._thread.join(timeout=30)
+            self._thread.join(CLOSING_SECONDS)
         self.store.close()
 
     # -- what there is ----------------------------------------------------------------------

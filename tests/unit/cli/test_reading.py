@@ -198,3 +198,12 @@ def test_metadata_of_zero_is_shown(here):
     (here / "a.jsonl").write_text('{"text": "opec oil", "year": 0}\n{"text": "nasdaq"}\n')
     assert run("index", "new", "a.jsonl", "--metadata", "year", "-o", "new-index").code == 0
     assert "year: 0" in run("search", "new-index", "opec").out
+
+
+def test_spaces_in_pieces_of_words_are_visible(here):
+    source = ("news.csv", "--text", "body", "--label", "topic")
+    pieces = ("--analyzer", "char_wb", "--ngram-range", "3,3")
+    assert run("train", *source, *pieces, "-o", "m").code == 0
+    assert "␣op" in run("explain", "m", "opec oil").out
+    assert "␣op" in str(dcot.load("m").explain("opec oil"))
+    assert "ec␣" in run("similar", "m", "pec").out

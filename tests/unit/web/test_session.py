@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import numpy as np
@@ -480,3 +481,17 @@ def test_shares_of_terms_are_those_of_the_explanation(space):
         whole = {word.word: word.share for word in words}
         alone = dict(zip(space.terms[X.indices], term_shares(X, fitted, weights), strict=True))
         assert alone == pytest.approx(whole, rel=1e-4, abs=1e-6)
+
+
+def test_closing_does_not_wait_for_a_long_refit(corpus, space, tmp_path, monkeypatch):
+    store = LabelStore(tmp_path / "labels.csv", corpus[0])
+    session = Session(corpus[0], store, tmp_path / "model", space=space)
+    busy, release = threading.Event(), threading.Event()
+    monkeypatch.setattr(session, "_refit", lambda: (busy.set(), release.wait(20)))
+    session.start()
+    session.label(dict.fromkeys(range(5), "news"), "random")
+    assert busy.wait(20)
+    session.close()
+    assert session._thread.is_alive()
+    release.set()
+    session._thread.join()
