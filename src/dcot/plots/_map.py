@@ -76,6 +76,7 @@ def term_map(
     1
     """
     listed = isinstance(words, Iterable) and not isinstance(words, str)
+    listed = listed and getattr(words, "ndim", 1) != 0
     seeds: list[Any] = list(words) if listed else []
     if not seeds or not all(isinstance(word, Hashable) for word in seeds):
         raise InvalidInputError(f"words must be a list of at least one word, got {words!r:.60}")
