@@ -58,9 +58,10 @@ EQUIVALENT = {
     "inverse = scipy.linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)[0]": LAPACK,
     "values = np.where(values > max(values[-1] * 1e-12, centring.rounding), values, 0.0)":
         ROUNDING,
-    "right = np.ascontiguousarray(gather((targets - centre).astype(dtype)))": CENTRED,
-    "return np.ascontiguousarray(gather(_times(parts, coef) - means @ coef))": CENTRED,
-    "return np.asarray(found - np.multiply.outer(means, values.sum(axis=0)))": CENTRED,
+    "return self._gather((targets - centre).astype(self.means.dtype)), centre": CENTRED,
+    "return self._gather(_times(self.parts, coef) - self.means @ coef)": CENTRED,
+    "return np.ascontiguousarray(found - np.multiply.outer(self.means, values.sum(axis=0)))":
+        CENTRED,
     "dual = dual - self.share[:, None] * dual.sum(axis=0)": CENTRED,
     "while 0 <= best + step < len(FACTORS) and (found := error(FACTORS[best + step])) < least: "
     "((found := error(FACTORS[best + step])) < least → (found := error(FACTORS[best + step])) "

@@ -274,3 +274,18 @@ def test_figures_can_be_drawn_on_given_axes(model):
     assert plots.term_map(model, ["oil", "stocks"], neighbours=2, ax=ax) is figure
     assert plots.noise_heatmap([[1.0]], [0.5], ax=ax) is figure
     assert plots.label_curves({"a": {0: [0.5]}}, ax=ax) is figure
+
+
+@pytest.mark.parametrize("value", [None, 0.5, True, "a", [None], np.array(3), object()])
+def test_a_heatmap_of_what_is_no_list_of_numbers(value):
+    with pytest.raises(DcotError, match="noises must be"):
+        plots.noise_heatmap([[1.0]], noises=value)
+    if value is not None and value != [None]:
+        with pytest.raises(DcotError, match="layers must be a list"):
+            plots.noise_heatmap([[1.0]], noises=[0.5], layers=value)
+
+
+@pytest.mark.parametrize("value", [None, "model.npz", TEXTS])
+def test_a_map_of_what_is_no_model(value):
+    with pytest.raises(DcotError, match=f"got {type(value).__name__}"):
+        plots.term_map(value, ["oil"])

@@ -83,7 +83,7 @@ def load(name: str, **options: Any) -> Corpus:
     >>> load("everyday")
     <Corpus everyday: 1054 documents, 17 classes, 714 train + 340 test>
     """
-    loader = _LOADERS.get(name)
+    loader = _LOADERS.get(name) if isinstance(name, str) else None
     if loader is None:
         known = ", ".join(_LOADERS)
         raise InvalidParameterError(f"unknown corpus {name!r}: expected one of {known}")

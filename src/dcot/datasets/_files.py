@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dcot.errors import DatasetError, DatasetMissingError
-from dcot.runtime.files import write_atomically
+from dcot.runtime.files import as_path, write_atomically
 
 
 def cache_dir() -> Path:
@@ -38,7 +38,7 @@ def search_dirs(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
     """Return all directories that may have a corpus, in the order of the search."""
     directories = []
     if data_dir is not None:
-        named = Path(data_dir).expanduser()
+        named = as_path(data_dir).expanduser()
         if not named.is_dir():
             raise DatasetError(
                 f"data_dir {str(named)!r} is not a directory: expected one that exists"

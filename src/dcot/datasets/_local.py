@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -144,7 +144,7 @@ def load_table(
     >>> load_table(path, text="body", label="queue").target_names
     ('energy', 'railways')
     """
-    from dcot.text.tables import ReadOptions, read_rows
+    from dcot.text.tables import ReadOptions, names_of_columns, read_rows
 
     _check_share(test_share)
     if split is not None and test_share:
@@ -164,9 +164,12 @@ def load_table(
         raise InvalidParameterError(
             f"quote must be one character that separates nothing, or None, got {quote!r}"
         )
-    columns = tuple(text) if isinstance(text, Iterable) and not isinstance(text, str) else (text,)
-    if not columns or not all(isinstance(name, str) for name in columns):
+    columns = names_of_columns("text", text)
+    if not columns:
         raise InvalidParameterError(f"text must be the name of a column, or several, got {text!r}")
+    for option, name in (("label", label), ("split", split)):
+        if name is not None and not isinstance(name, str):
+            raise InvalidParameterError(f"{option} must be the name of a column, got {name!r}")
     others = [name for name in (label, split) if name is not None]
     options = ReadOptions(columns, encoding, errors, separator, quote, missing="")
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -243,8 +244,8 @@ def noise_heatmap(
     Raises
     ------
     InvalidInputError
-        If ``values`` do not have a row per layer and a column per noise level, or ``better`` is
-        neither of these.
+        If ``values`` do not have a row per layer and a column per noise level, ``noises`` are no
+        list of numbers, or ``better`` is neither of these.
     MissingExtraError
         If matplotlib is not installed.
 
@@ -259,13 +260,16 @@ def noise_heatmap(
         grid = np.atleast_2d(np.asarray(values, dtype=np.float64))
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"values must be a table of numbers: {error}") from error
-    rows = list(range(1, len(grid) + 1)) if layers is None else list(layers)
+    noises = _list_of("noises", noises)
+    if not all(isinstance(noise, Real) for noise in noises):
+        raise InvalidInputError(f"noises must be numbers, got {noises!r:.60}")
+    rows = list(range(1, len(grid) + 1)) if layers is None else _list_of("layers", layers)
     if grid.shape != (len(rows), len(noises)) or not grid.size:
         raise InvalidInputError(
             f"values must have a row for each of {len(rows)} layers and a column for each of "
             f"{len(noises)} noise levels, got shape {grid.shape}"
         )
-    if better not in ("higher", "lower"):
+    if not isinstance(better, str) or better not in ("higher", "lower"):
         raise InvalidInputError(f"better must be 'higher' or 'lower', got {better!r}")
     ax = axes_of(ax, 0.72 * len(noises) + 1.9, 0.5 * len(rows) + 1.4)
     good = grid if better == "higher" else -grid
@@ -296,6 +300,13 @@ def noise_heatmap(
     ax.spines[:].set_visible(False)
     ax.set_title(f"{title}\n{label}, best framed".strip(), fontsize=10)
     return ax.figure
+
+
+def _list_of(name: str, given: Any) -> list[Any]:
+    listed = isinstance(given, Iterable) and not isinstance(given, str)
+    if not listed or getattr(given, "ndim", 1) == 0:
+        raise InvalidInputError(f"{name} must be a list, got {given!r:.60}")
+    return list(given)
 
 
 def _colour(shade: float) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcot.core.options import check_integer
-from dcot.errors import InvalidInputError
+from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.explain import Readable
 from dcot.plots._figure import COLOURS, MARKERS, OURS, axes_of, literal
 
@@ -59,6 +59,8 @@ def term_map(
         If ``words`` is not a list of words, or there are fewer than three terms to draw.
     InvalidParameterError
         If ``neighbours`` is not a whole number, zero or more.
+    InvalidTypeError
+        If ``model`` is not one of dcot.
     UnknownTermError
         If the model does not know a word.
     MissingExtraError
@@ -74,12 +76,17 @@ def term_map(
     1
     """
     listed = isinstance(words, Iterable) and not isinstance(words, str)
+    listed = listed and getattr(words, "ndim", 1) != 0
     seeds: list[Any] = list(words) if listed else []
     if not seeds or not all(isinstance(word, Hashable) for word in seeds):
         raise InvalidInputError(f"words must be a list of at least one word, got {words!r:.60}")
     seeds = list(dict.fromkeys(seeds))
     if not isinstance(neighbours, Integral) or neighbours:
         check_integer("neighbours", neighbours)
+    if not hasattr(model, "_reader"):
+        raise InvalidTypeError(
+            f"expected a DCoTVectorizer, DCoT or DCoTClassifier, got {type(model).__name__}"
+        )
     reader = model._reader(names)
     group = {seed: number for number, seed in enumerate(seeds)}
     for number, seed in enumerate(seeds):
@@ -146,7 +153,7 @@ def place_labels(ax: Any, points: Array, names: Sequence[str], bold: set[str]) -
     taken = [np.concatenate([place - 3.5 * scale, place + 3.5 * scale]) for place in pixels]
     for place in sorted(range(len(names)), key=lambda place: names[place] not in bold):
         text = ax.annotate(
-            literal(names[place]),
+            literal(str(names[place])),
             points[place],
             xytext=(0, 0),
             textcoords="offset points",

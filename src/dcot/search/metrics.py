@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcot.core.options import check_integer
+from dcot.core.options import as_number, check_integer, check_seed
 from dcot.errors import InvalidInputError, InvalidTypeError
 from dcot.search.results import Hits
 
@@ -27,7 +27,7 @@ def ndcg(ranked: Ranking, relevant: Judgements, k: int = 10) -> float:
     Raises
     ------
     InvalidInputError
-        If an id is ranked twice.
+        If an id is ranked twice, or a grade is not a finite number.
     InvalidTypeError
         If ``relevant`` is not a mapping.
     InvalidParameterError
@@ -74,6 +74,11 @@ def _checked_ids(ranked: Ranking, relevant: Judgements) -> list[Any]:
             f"relevant must be a mapping from ids to grades, got {type(relevant).__name__}: for a "
             "list of ids, give dict.fromkeys(ids, 1)"
         )
+    for name, grade in relevant.items():
+        if not isinstance(grade, bool | np.bool_) and not np.isfinite(as_number(grade)):
+            raise InvalidInputError(
+                f"the grade of {name!r:.80} must be a finite number, got {grade!r:.60}"
+            )
     ids = ranked.ids if isinstance(ranked, Hits) else list(ranked)
     if len(set(ids)) < len(ids):  # it would count twice, and the result be above 1
         twice = next(name for place, name in enumerate(ids) if name in ids[:place])
@@ -94,16 +99,28 @@ def paired_p_value(
     Raises
     ------
     InvalidInputError
-        If the scores are not two lists of the same length, with at least one query.
+        If the scores are not two lists of finite numbers of the same length, with at least one
+        query.
+    InvalidParameterError
+        If ``draws`` is not a positive integer, or ``seed`` is no seed.
 
     Examples
     --------
     >>> paired_p_value([0.5, 0.4, 0.9], [0.5, 0.4, 0.9])
     1.0
     """
-    one, other = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    check_integer("draws", draws)
+    check_seed(seed)
+    try:
+        one, other = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"scores must be numbers: {error}") from error
     if one.ndim != 1 or one.shape != other.shape or not len(one):
         raise InvalidInputError("expected two lists with a score for each query")
+    if not np.isfinite(one).all() or not np.isfinite(other).all():  # NaN is not less than anything
+        raise InvalidInputError(
+            "some scores are NaN or infinite: leave these queries out of both lists"
+        )
     difference = one - other
     rng = np.random.default_rng(seed)
     found, extreme = abs(difference.mean()) - 1e-12, 0

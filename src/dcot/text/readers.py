@@ -17,7 +17,14 @@ from dcot.stream.sources import Reader, bounded
 from dcot.text import inputs
 from dcot.text.decoding import COMPRESSED
 from dcot.text.inputs import Texts
-from dcot.text.tables import KINDS, ReadOptions, files_at, parquet_frames, read_rows
+from dcot.text.tables import (
+    KINDS,
+    ReadOptions,
+    files_at,
+    names_of_columns,
+    parquet_frames,
+    read_rows,
+)
 
 PathLike = str | Path
 
@@ -150,12 +157,13 @@ def read_texts(
     >>> list(read_texts(path, column="body"))
     ['crude oil prices', 'wheat harvest']
     """
-    if kind is not None and kind not in {"document", *KINDS.values()}:
+    known_kind = isinstance(kind, str) and kind in {"document", *KINDS.values()}
+    if kind is not None and not known_kind:
         known = ", ".join(sorted({"document", *KINDS.values()}))
         raise InvalidParameterError(f"kind must be one of {known}, got {kind!r}")
     if not isinstance(batch_size, int) or batch_size < 1:
         raise InvalidParameterError(f"batch_size must be at least 1, got {batch_size!r}")
-    columns = (column,) if isinstance(column, str) else tuple(column or ())
+    columns = names_of_columns("column", column)
     options = ReadOptions(columns, encoding, errors, separator)
     try:
         items = [path] if isinstance(path, str | Path) else list(path)

@@ -18,6 +18,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
+from dcot.core.options import check_choice
 from dcot.errors import InvalidInputError, InvalidParameterError
 from dcot.text.decoding import (
     COMPRESSED,
@@ -77,17 +78,33 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "encoding", check_encoding(self.encoding))
-        if self.errors not in ("strict", "replace"):
-            raise InvalidParameterError(
-                f"errors must be 'strict' or 'replace', got {self.errors!r}"
-            )
-        if self.separator in ("\\t", "tab"):  # as typed in a shell
+        check_choice("errors", self.errors, ("strict", "replace"))
+        is_text = isinstance(self.separator, str)
+        if is_text and self.separator in ("\\t", "tab"):  # as typed in a shell
             object.__setattr__(self, "separator", "\t")
-        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+        one = is_text and len(self.separator or "") == 1 and self.separator not in tuple('"\r\n')
+        if self.separator is not None and not one:
             raise InvalidParameterError(
                 "separator must be one character, such as ';', or 'tab', and no quotation mark or "
                 f"line end, got {self.separator!r}"
             )
+
+
+def names_of_columns(option: str, given: Any) -> tuple[str, ...]:
+    """Return the names of columns from one name, several, or None.
+
+    >>> names_of_columns("column", "body"), names_of_columns("column", None)
+    (('body',), ())
+    """
+    if given is None or isinstance(given, str):
+        return () if not given else (given,)
+    several = isinstance(given, Iterable) and getattr(given, "ndim", 1) == 1
+    names = tuple(given) if several else (given,)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidParameterError(
+            f"{option} must be the name of a column, or several, got {given!r:.80}"
+        )
+    return names
 
 
 # -- files --------------------------------------------------------------------------------------

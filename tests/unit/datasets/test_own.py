@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
-from dcot.datasets import load_folder, load_table
+from dcot.datasets import load, load_folder, load_table
 from dcot.errors import DatasetError, DcotError, InvalidParameterError
 
 ROWS = {
@@ -198,3 +199,20 @@ def test_what_the_errors_of_a_table_advise_is_possible(tmp_path):
     assert load_table(path, errors="replace", **read).texts == ["\ufffdbel", "gut"]
     with pytest.raises(InvalidParameterError, match="errors must be"):
         load_table(path, errors="ignore", **read)
+
+
+@pytest.mark.parametrize("value", [True, 5, [], {}, np.array([1, 2]), np.array("a"), [None], [1]])
+@pytest.mark.parametrize("option", ["text", "label", "split", "separator", "encoding", "errors"])
+def test_options_of_any_kind(tmp_path, option, value):
+    (tmp_path / "a.csv").write_text("text,topic\ncrude oil,a\nwheat,b\n")
+    with pytest.raises(DcotError, match=option):
+        load_table(tmp_path / "a.csv", **{"text": "text", option: value})
+
+
+@pytest.mark.parametrize("value", [True, 5.0, [], None, {}])
+def test_a_name_or_folder_of_any_kind(value):
+    with pytest.raises(DcotError, match="unknown corpus"):
+        load(value)
+    if value is not None:
+        with pytest.raises(DcotError, match="path must be"):
+            load("r8", data_dir=value)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ttest_rel
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from dcot import DcotError, SearchIndex
+from dcot import DcotError, InvalidInputError, InvalidParameterError, SearchIndex
 from dcot.search.metrics import average_precision, ndcg, paired_p_value
 
 
@@ -60,3 +60,30 @@ def test_rankings_that_would_be_measured_wrongly():
             measure(["a"], {"a"})
     with pytest.raises(DcotError, match="k must be"):
         ndcg(["a"], {"a": 1}, k=-1)
+
+
+@pytest.mark.parametrize("grade", [np.nan, np.inf, -np.inf, "high", None, [1], 10**400])
+def test_grades_are_finite_numbers(grade):
+    """A grade of NaN or infinity made the result NaN."""
+    for metric in (ndcg, average_precision):
+        with pytest.raises(InvalidInputError, match="the grade of 'b' must be a finite number"):
+            metric(["a"], {"a": 1, "b": grade})
+
+
+def test_grades_of_any_kind_of_number():
+    for grade in (True, np.True_, 1, np.int8(1), 1.0, np.float32(1)):
+        assert ndcg(["a"], {"a": grade}) == average_precision(["a"], {"a": grade}) == 1
+
+
+def test_scores_are_finite_numbers():
+    """With NaN no draw was as extreme, so every difference was significant."""
+    for wrong in ([0.5, np.nan], [np.inf, 0.5], ["a", "b"], [[1], [2, 3]], [10**400, 1]):
+        for pair in ((wrong, [0.5, 0.5]), ([0.5, 0.5], wrong)):
+            with pytest.raises(InvalidInputError, match=r"scores (must be|are NaN)"):
+                paired_p_value(*pair)
+
+
+@pytest.mark.parametrize("options", [{"draws": 0}, {"draws": 1.5}, {"seed": -1}, {"seed": "a"}])
+def test_draws_and_seed(options):
+    with pytest.raises(InvalidParameterError):
+        paired_p_value([0.5], [0.4], **options)

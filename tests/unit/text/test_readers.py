@@ -3,7 +3,9 @@
 import csv
 import gzip
 import json
+from contextlib import suppress
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -273,3 +275,12 @@ def test_a_separator_that_cannot_be_one_is_refused(tmp_path, separator):
     (tmp_path / "a.csv").write_text("text\noil\n")
     with pytest.raises(InvalidParameterError, match="separator must be"):
         read_texts(tmp_path / "a.csv", separator=separator)
+
+
+@pytest.mark.parametrize("value", [True, 5, [], {}, np.array([1, 2]), np.array("a"), [None], [1]])
+@pytest.mark.parametrize("option", ["column", "kind", "encoding", "errors", "separator"])
+def test_options_of_any_kind(tmp_path, option, value):
+    path = tmp_path / "a.csv"
+    path.write_text("text\ncrude oil\n")
+    with suppress(DcotError):  # any other error is a bug
+        assert list(read_texts(path, **{"column": "text", option: value})) == ["crude oil"]
