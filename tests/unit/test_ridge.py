@@ -62,6 +62,28 @@ def test_leave_one_out_and_decisions_equal_the_long_way_round(data, strength, we
     np.testing.assert_allclose(new @ F.T @ dual + intercept, ridge.predict(new), atol=1e-8)
 
 
+@pytest.mark.parametrize("kind", ["usual", "singular", "constant"])
+@pytest.mark.parametrize("judged", [None, 25, 0])
+@pytest.mark.parametrize("n", [60, 8], ids=["more documents than features", "fewer"])
+def test_features_instead_of_inner_products(n, judged, kind):
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(n, 12)) + 3
+    if kind == "singular":
+        F[:, 6:] = F[:, :6]
+    elif kind == "constant":
+        F[:] = F[0] / 3
+    Y = np.sign(rng.normal(size=(n, 3)) + F[:, :3] - 3)
+    judged = judged if judged is None else min(judged, n)
+    expected = KernelRidge.fit(F @ F.T, Y, judged=judged)
+    found = KernelRidge.from_features(F, Y, judged)
+    assert found.strength == expected.strength
+    assert found.alpha == pytest.approx(expected.alpha)
+    for name in ("held_out", "losses", "weights"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-8)
+    new = rng.normal(size=(5, 12)) + 3
+    np.testing.assert_allclose(found.decision(new @ F.T), expected.decision(new @ F.T), atol=1e-8)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("way", ["together", "in blocks", "factorised"])
 def test_by_features_equals_scikit_learn(monkeypatch, weighted, way):

@@ -202,18 +202,16 @@ def _ridge(
     """
     n = len(targets)
     split = features.shape[1] - n_beside
-    meanings, beside = features[:, :split], features[:, split:]
     weights = EMBEDDING_WEIGHTS if n_beside else (1.0,)
-    kernel, more = meanings @ meanings.T, beside @ beside.T
-    ridges = [KernelRidge.fit(kernel + weight * more, missing, judged=n) for weight in weights]
+    scales = np.ones((len(weights), features.shape[1]), dtype=features.dtype)
+    scales[:, split:] = np.sqrt(weights)[:, None]
+    ridges = [KernelRidge.from_features(features * scale, missing, n) for scale in scales]
     chosen = 0
     if n and n_beside:
         ones = np.ones(n)
         losses = [log_losses(ridge.held_out + offset, targets, ones, True) for ridge in ridges]
         chosen = weight_of(np.array(losses), ones)
-    scale = np.ones(features.shape[1], dtype=features.dtype)
-    scale[split:] = np.sqrt(weights[chosen])
-    return ridges[chosen], scale
+    return ridges[chosen], scales[chosen]
 
 
 def _classified(Z: Array, coef: Array, intercept: Array) -> tuple[Array, Array]:
