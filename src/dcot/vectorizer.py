@@ -563,7 +563,7 @@ class DCoTVectorizer(Readable, Saveable, TransformerMixin, BaseEstimator):
             meaning = strongest(dcot.reconstruct(self._pipeline.weigh(words), 1, True), top)
             if query:
                 weights = words.multiply(bm25.idf_).tocsr()
-                weight = weight_of_meaning(weights, bm25.mean_length_)
+                weight = weight_of_meaning(weights, bm25.mean_length_, counter._terms_per_word)
                 scale = weight * np.asarray(weights.sum(axis=1)).ravel()
                 meaning = sparse.csr_array(sparse.diags_array(scale) @ meaning)
             else:

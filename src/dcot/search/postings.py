@@ -131,11 +131,19 @@ class Postings:
                 total[place] += np.count_nonzero(live[segment.rows[start:end]])
         return total
 
-    def bm25(self, queries: Any, lengths: Array, live: Array, k1: float, b: float) -> Lexical:
+    def bm25(
+        self,
+        queries: Any,
+        lengths: Array,
+        live: Array,
+        k1: float,
+        b: float,
+        terms_per_word: float = 1.0,
+    ) -> Lexical:
         """BM25 of all documents for the rows of a CSR matrix of counts.
 
-        ``lengths`` is the number of terms of each document. Removed documents may get a score;
-        the caller skips them.
+        ``lengths`` is the number of terms of each document, ``terms_per_word`` about how many terms
+        a word has. Removed documents may get a score; the caller skips them.
         """
         queries = sp.csr_array(queries)
         n, n_live = len(lengths), int(live.sum())
@@ -157,7 +165,7 @@ class Postings:
         found = sp.csr_array(
             (np.where(frequency[place] > 0, weights, 0.0), columns, starts), shape=queries.shape
         )
-        return Lexical(out, found.sum(axis=1) > 0, weight_of_meaning(found, mean))
+        return Lexical(out, found.sum(axis=1) > 0, weight_of_meaning(found, mean, terms_per_word))
 
 
 @_compiled

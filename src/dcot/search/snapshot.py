@@ -206,10 +206,11 @@ class Snapshot:
         if search.share == 1:
             return ranking.by_similarity(vectors, rows, search.allowed, k)
         step = ranking.queries_at_once(len(vectors))
+        how = (search.k1, search.b, self.vocabulary._terms_per_word)
         parts = []
         for start in range(0, len(queries), step):
             some = slice(start, start + step)
-            words = self.counts.bm25(counts[some], self.lengths, self.live, search.k1, search.b)
+            words = self.counts.bm25(counts[some], self.lengths, self.live, *how)
             if search.share == 0:
                 parts.append(ranking.by_words(words, search.allowed, k))
                 continue

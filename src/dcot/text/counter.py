@@ -423,6 +423,14 @@ class TermCounter(  # type: ignore[call-arg]
         self.undercount_ = undercount
         return kept
 
+    @property
+    def _terms_per_word(self) -> float:
+        """About how many terms a word has: n-grams of characters overlap."""
+        if self.analyzer not in ("char", "char_wb"):
+            return 1.0
+        first, last = self.ngram_range
+        return 2.0 * sum(range(first, last + 1))
+
     def _within_limits(self, learned: counting.Learned, min_df: float | str) -> Any:
         if not len(learned.terms):
             has_stop_words = self._analysis().stop_words is not None

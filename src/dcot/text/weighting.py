@@ -355,13 +355,14 @@ LONG_DOCUMENT_TERMS = 100.0  # mean terms per document from which meaning has it
 MEANING = "~"  # prefix of a prototype, to distinguish it from the word itself
 
 
-def weight_of_meaning(weights: Any, mean_length: float) -> Floats:
+def weight_of_meaning(weights: Any, mean_length: float, terms_per_word: float = 1.0) -> Floats:
     """Return the weight of meaning relative to words for each query, a row of word weights.
 
     A query of one or two words is best answered by the documents that contain them. A query of many
     words describes a topic, and no document has them all. So the weight of meaning grows with the
     square of the effective number of words, (Σ w)² / Σ w², up to 1. It is smaller for short
-    documents, whose meaning is less certain (docs/search.md has the measurements).
+    documents, whose meaning is less certain (docs/search.md has the measurements). If terms are not
+    words, ``terms_per_word`` says how many of them are about a word.
 
     >>> queries = sparse.csr_array(np.tril(np.ones((12, 12))))
     >>> weight_of_meaning(queries, mean_length=150)[[0, 2, 8, 11]].round(2).tolist()
@@ -370,8 +371,8 @@ def weight_of_meaning(weights: Any, mean_length: float) -> Floats:
     total, squares = (
         np.asarray(each.sum(axis=1)).ravel() for each in (weights, weights.multiply(weights))
     )
-    n_words = total**2 / np.where(squares > 0, squares, 1.0)
-    by_length = min(mean_length / LONG_DOCUMENT_TERMS, 1.0)
+    n_words = total**2 / np.where(squares > 0, squares, 1.0) / terms_per_word
+    by_length = min(mean_length / terms_per_word / LONG_DOCUMENT_TERMS, 1.0)
     return np.minimum((n_words / EQUAL_WORDS) ** 2, 1.0) * by_length
 
 

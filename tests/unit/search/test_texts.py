@@ -7,7 +7,7 @@ import pytest
 
 from dcot import DCoTVectorizer, SearchIndex
 from dcot.search import RETRIEVAL, ranking
-from dcot.text import TermWeighting, weighting
+from dcot.text import TermCounter, TermWeighting, weighting
 
 RNG = np.random.default_rng(3)
 WORDS = [f"word{i}" for i in range(80)]
@@ -61,6 +61,29 @@ def test_hybrid(model, share, at_once, monkeypatch):
     words = bm25(model)
     words /= words.max(axis=1, keepdims=True)
     compare(index.search(QUERIES, k=20), share * cosines(model) + (1 - share) * words)
+
+
+@pytest.mark.parametrize(("analyzer", "factor"), [("word", 1), ("char", 12), ("char_wb", 12)])
+def test_n_grams_of_characters_are_not_words(analyzer, factor, monkeypatch):
+    """A word has many of them, so the same query has fewer words, and documents are shorter."""
+    model = DCoTVectorizer(n_prototypes=30, analyzer=analyzer, ngram_range=(1, 3), **RETRIEVAL)
+    index = SearchIndex(model.fit(TEXTS)).add(TEXTS)
+    share = index.search("word1 word2").weights[0]
+    counter = model.counter_
+    counts = counter.transform(["word1 word2"])
+    lengths = counter.transform(TEXTS).sum(axis=1)
+    frequency = np.bincount(counter.transform(TEXTS).indices, minlength=counts.shape[1])
+    idf = np.log1p((len(TEXTS) - frequency + 0.5) / (frequency + 0.5))
+    weights = counts.toarray()[0] * idf
+    n_words = weights.sum() ** 2 / (weights @ weights) / factor
+    length = min(lengths.mean() / factor / weighting.LONG_DOCUMENT_TERMS, 1)
+    expected = min((n_words / weighting.EQUAL_WORDS) ** 2, 1) * length
+    assert share / (1 - share) == pytest.approx(expected, rel=1e-5)
+    usual = model.to_sparse("word1 word2", query=True)
+    monkeypatch.setattr(TermCounter, "_terms_per_word", 1.0)
+    as_words = model.to_sparse("word1 word2", query=True)
+    meaning = [name for name in usual if name.startswith("~")]
+    assert all((usual[name] < as_words[name]) == (factor > 1) for name in meaning)
 
 
 def test_each_query_has_its_own_share(model):
