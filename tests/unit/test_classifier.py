@@ -679,6 +679,20 @@ def test_an_explanation_names_the_words_it_skips():
     assert "skipped" not in str(known) + known._repr_html_()
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_documents_without_words_are_no_copies(corpus, sparse):
+    """New documents without words are predicted as these are, so each of them is evaluated."""
+    X, y = corpus
+    X = np.vstack([X[:60].toarray(), np.zeros((40, X.shape[1]))])
+    y = np.concatenate([y[:60], y[:1].repeat(40)])
+    model = DCoTClassifier(random_state=0).fit(sp.csr_array(X) if sparse else X, y)
+    estimate = model.estimate_
+    assert estimate.n == 100
+    assert estimate.dcot.accuracy == pytest.approx(0.4 + 0.6 * model.score(X[:60], y[:60]), abs=0.1)
+    low, high = estimate.dcot.accuracy_interval
+    assert high - low < 0.25
+
+
 def test_copies_of_a_document_do_not_vouch_for_each_other():
     rng = np.random.default_rng(0)
     X = rng.random((20, 8))

@@ -479,7 +479,8 @@ def without_duplicates(
     """Positions of distinct labelled documents, and the weight of all copies of each.
 
     Copies of a document are left out together, so that leave-one-out is not too optimistic. They
-    have the same terms, the same targets and, if there are any, the same vectors.
+    have the same terms, the same targets and, if there are any, the same vectors. Documents without
+    any term are no copies of each other: new ones, too, will be like those that are known.
     """
     keys: dict[bytes, int] = {}
     member = np.empty(len(targets), dtype=np.intp)
@@ -487,9 +488,12 @@ def without_duplicates(
         if sp.issparse(rows):
             part = slice(rows.indptr[i], rows.indptr[i + 1])
             key = rows.indices[part].tobytes() + b"|" + rows.data[part].tobytes()
+            empty = part.start == part.stop
         else:
             key = rows[i].tobytes()
-        member[i] = keys.setdefault(key + b"|" + targets[i].tobytes(), len(keys))
+            empty = not rows[i].any()
+        key += b"|" + (b"%d" % i if empty and vectors is None else targets[i].tobytes())
+        member[i] = keys.setdefault(key, len(keys))
     if vectors is not None:
         member = _with_equal_vectors(member, vectors)
     _, first, member = np.unique(member, return_index=True, return_inverse=True)
