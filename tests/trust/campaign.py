@@ -31,7 +31,8 @@ COVERING = ["contract", "unit/persistence", "unit/test_bad_input.py", "unit/test
 COVERING += ["unit/test_classifier_embedding.py", "unit/test_corruption.py"]
 COVERING += ["unit/test_estimator.py", "unit/test_machine.py", "unit/test_properties.py"]
 COVERING += ["unit/test_representation.py", "unit/test_vectorizer.py"]
-COVERING += ["unit/streaming/test_fit_sources.py", "unit/streaming/test_sums.py"]
+COVERING += ["unit/search/test_saving.py", "unit/streaming/test_fit_sources.py"]
+COVERING += ["unit/streaming/test_sums.py"]
 
 
 @dataclass(frozen=True)
