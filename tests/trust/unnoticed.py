@@ -14,7 +14,6 @@ UNUSED = "the value is replaced where it would be used"
 ROUNDING = "it tells rounding errors from values, which are many digits apart"
 LOST = "it is reached only if the noise is lost in rounding"
 BOTH = "both ways give the same result, and differ in time"
-MEMORY = "it decides how much memory must be free for the quicker way"
 CENTRED = "the other factor is centred, so that what is added is zero"
 
 # fmt: off
@@ -69,18 +68,22 @@ EQUIVALENT = {
     "<= least)":
         "of two strengths with the same error, either is as good",
     "blocks = list(row_blocks(n, self.kernel.itemsize * n, CACHED_BYTES))": BLOCKS,
-    "for rows in row_blocks(len(root), root.itemsize * float(stops[-1])): (-1 → +1)": BLOCKS,
-    "if n <= width:": BOTH,
-    "n, stored = float(parts[0].shape[0]), _stored(parts)": BOTH,
-    "work = 3 * n**3 + n * stored + 8 * n**2 * n_targets": BOTH,
-    "fewer = n_targets > MAX_TARGETS and n < sum(part.shape[1] for part in parts)": BOTH,
-    "return fewer and work < _work_of_iterating(parts, n_targets) and memory < allowance(None)":
+    "for rows in row_blocks(len(root), root.itemsize * float(stops[-1])):": BLOCKS,
+    "return fewer and work < _work_of_iterating(parts, n_targets) and memory < allowance(None) "
+    "(work < _work_of_iterating(parts, n_targets) → work <= _work_of_iterating(parts, n_targets))":
         BOTH,
-    "less = 4 * width**3 / 3 < _work_of_iterating(parts, n_targets)": BOTH,
-    "return n_targets > MAX_TARGETS and less and memory < allowance(None)": BOTH,
-    "return 2 * EXPECTED_ITERATIONS * 4 * _stored(parts) * n_targets": BOTH,
-    "memory = 3 * n**2 * np.dtype(np.float64).itemsize": MEMORY,
-    "memory = 2 * width**2 * parts[0].dtype.itemsize": MEMORY,
+    "less = 4 * width**3 / 3 < _work_of_iterating(parts, n_targets) "
+    "(4 * width ** 3 / 3 < _work_of_iterating(parts, n_targets) → "
+    "4 * width ** 3 / 3 <= _work_of_iterating(parts, n_targets))":
+        BOTH,
+    "vector = np.random.default_rng(0).standard_normal(len(lower)).astype(lower.dtype) (0 → 1)":
+        "another random vector to start from is as good",
+    "kept = values > max(values[-1] * 1e-12, size)": ROUNDING,
+    "if not alpha > least: (alpha > least → alpha >= least)": ROUNDING,
+    "rotated, spread, weights = vectors.T @ (targets - centre), vectors**2, np.ones(n) "
+    "(targets - centre → targets + centre)":
+        CENTRED,
+    "if n <= width:": BOTH,
     "length = 0.0 (0.0 → 1.0)": UNUSED,
     "stacklevel=2, (2 → 3)": "it decides which line a warning names",
     "if solution is None or decisions is None: (solution is None or decisions is None → "

@@ -188,6 +188,34 @@ def test_strengths_for_more_documents_by_both_ways(monkeypatch, seed, balanced):
             assert ridge_by_features(parts, Y, 40.0, weights, held)[2] == pytest.approx(expected)
 
 
+def test_the_least_work_that_fits_in_memory(monkeypatch):
+    """The number of iterations, the memory and the number of targets that decide."""
+    parts = [sp.random_array((50, 40), density=0.2, rng=0, format="csr"), np.ones((50, 30))]
+    stored, n, width, targets = 400 + 1500, 50, 70, 129
+    free = {}
+    monkeypatch.setattr(ridge_module, "allowance", lambda limit: free["bytes"])
+    for chosen, work, memory in (
+        (ridge_module.kernel_is_less_work, 3 * n**3 + n * stored + 8 * n**2 * targets, 24 * n**2),
+        (ridge_module._factorising_is_less_work, 4 * width**3 / 3, 16 * width**2),
+    ):
+        tie = work / (8 * stored * targets)
+        for factor in (0.999, 1.001):
+            free["bytes"] = 1.001 * memory
+            monkeypatch.setattr(ridge_module, "EXPECTED_ITERATIONS", factor * tie)
+            assert chosen(parts, targets) == (factor > 1)
+            assert not chosen(parts, targets - 1)  # there are few of them
+            free["bytes"] = 0.999 * memory
+            assert not chosen(parts, targets)
+    free["bytes"] = np.inf
+    monkeypatch.setattr(ridge_module, "EXPECTED_ITERATIONS", 1e6)
+    assert ridge_module.kernel_is_less_work(parts, targets)
+    assert not ridge_module.kernel_is_less_work([np.ones((70, 70))], targets)
+    free["bytes"] = 24 * n**2
+    assert not ridge_module.kernel_is_less_work(parts, targets)
+    free["bytes"] = 16 * width**2
+    assert not ridge_module._factorising_is_less_work(parts, targets)
+
+
 def test_features_that_cannot_be_factorised_are_iterated(monkeypatch):
     monkeypatch.setattr(ridge_module, "MAX_TARGETS", 1)
     rng = np.random.default_rng(0)
