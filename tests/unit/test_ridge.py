@@ -203,12 +203,13 @@ def test_the_least_work_that_fits_in_memory(monkeypatch):
             free["bytes"] = 1.001 * memory
             monkeypatch.setattr(ridge_module, "EXPECTED_ITERATIONS", factor * tie)
             assert chosen(parts, targets) == (factor > 1)
-            assert not chosen(parts, targets - 1)  # there are few of them
             free["bytes"] = 0.999 * memory
             assert not chosen(parts, targets)
     free["bytes"] = np.inf
     monkeypatch.setattr(ridge_module, "EXPECTED_ITERATIONS", 1e6)
-    assert ridge_module.kernel_is_less_work(parts, targets)
+    for chosen in (ridge_module.kernel_is_less_work, ridge_module._factorising_is_less_work):
+        assert chosen(parts, targets)
+        assert not chosen(parts, targets - 1)  # there are few of them
     assert not ridge_module.kernel_is_less_work([np.ones((70, 70))], targets)
     free["bytes"] = 24 * n**2
     assert not ridge_module.kernel_is_less_work(parts, targets)
